@@ -2,10 +2,12 @@
 
 import datetime as dt
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.curator.clinics import COUNT, clinic
 
+from discreet.core.loss import Pure
 from discreet.curator import trimming
 from discreet.curator.backup import back_up, restore
 from discreet.curator.curator import Curator
@@ -14,6 +16,7 @@ from discreet.curator.people.state import State
 from discreet.curator.release_index import Shelf
 from discreet.curator.trimming import RetentionRule, trim
 from discreet.errors import BadInput, NotFound, Refused
+from discreet.releases.store import Store
 
 OTHER = "SELECT COUNT(*) AS m FROM visits WHERE city = 'Rome'"
 
@@ -84,6 +87,24 @@ def test_a_crash_before_the_deletion_leaves_the_answer_that_was_given(folder, mo
         curator.ask(COUNT, epsilon="0.25")
 
 
+def test_an_answer_that_a_crash_left_unsealed_is_not_drawn_anew_once_it_was_deleted(folder, monkeypatch):
+    """A steward may have downloaded it from the release index."""
+    third = "SELECT COUNT(*) AS m FROM visits WHERE city = 'Turin'"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with Curator(folder) as curator, monkeypatch.context() as patch:
+        patch.setattr(Store, "_seal", killed)
+        with pytest.raises(KeyboardInterrupt):
+            curator.ask(third, epsilon="0.25")
+    with Curator(folder) as curator, closing(State.open(curator.workspace)) as state:
+        assert Shelf(state, curator.workspace).adopt() == 1
+    assert len(trim(folder, RetentionRule(answers=30), by="sue", now=later(31))) == 3
+    with Curator(folder) as curator, pytest.raises(Refused, match="the answer was deleted on"):
+        curator.ask(third, epsilon="0.25")
+
+
 def test_what_a_table_a_stand_in_or_a_stream_needs_stays(tmp_path):
     import discreet as dc
 
@@ -111,6 +132,20 @@ def test_what_a_table_a_stand_in_or_a_stream_needs_stays(tmp_path):
     with Curator(folder) as curator:
         assert curator.synthetic("visits") is not None
         assert curator.verify().sound
+
+
+def test_an_upload_that_a_table_was_made_of_stays_by_whatever_path_the_workspace_is_opened(tmp_path):
+    import pyarrow.parquet as pq
+    from tests.curator.clinics import CARD, visits
+
+    with clinic(tmp_path / "clinic") as curator:
+        source = curator.workspace.folder / "uploads" / "0123456789ab-visits.parquet"
+        source.parent.mkdir()
+        pq.write_table(visits(), source)
+        curator.add_table("more", str(source), replace(CARD, name="more"), Pure(1))
+    (tmp_path / "live").symlink_to(tmp_path / "clinic", target_is_directory=True)
+    assert trim(tmp_path / "live", RetentionRule(uploads=1), by="sue", now=later(2)) == []
+    assert source.exists()
 
 
 def test_replaced_bounded_tables_go_and_the_present_one_stays(tmp_path):

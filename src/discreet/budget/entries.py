@@ -170,7 +170,7 @@ def _entry(kind: object, said: object) -> Entry:
         case "charged":
             data = fields(said, what, account=str, loss=dict, key=str, purpose=str, part=maybe)
             return Charged(**data | {"loss": losses.from_dict(data["loss"])})
-    raise BadInput(f"a line is began, opened, limited or charged, not {kind!r}")
+    raise BadInput(f"an entry is of the kind began, opened, limited or charged, not {kind!r}")
 
 
 @dataclass(frozen=True)

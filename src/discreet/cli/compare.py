@@ -47,12 +47,12 @@ def compare(
       discreet compare patients.parquet --card patients.toml --methods menu.toml -o map.html
       discreet compare patients.parquet synthetic/ --card patients.toml -o fidelity.html
 
-    The map has the original's point, the efficient frontier, all figures and a recommendation. Measurements are kept
-    beside it in a folder, map.points, so that an interrupted comparison resumes. The map reveals details of the
-    original table: keep it confidential.
+    The map shows every method and the original, the efficient frontier, all figures, and recommendations. Measurements
+    are kept beside it in the folder map.points, so that an interrupted comparison resumes. The map reveals something
+    about the original table: do not pass it on.
 
     With RELEASE, its rows are compared with the original ones: counts of one, two and three columns, correlations,
-    whether rows can be told apart, and the quality of models trained on them.
+    whether synthetic rows can be told from original ones, and how well models trained on them predict.
     """
     from discreet.engines.read import read
     from discreet.verbs.publish.compare import EXAMPLE, read_menu

@@ -71,9 +71,9 @@ def learn(
       discreet learn credit.parquet --card credit.toml --method "tree target=default integral=20" -o model
 
     With an epsilon the model is differentially private: the loss is charged to the table's budget if DATA is a
-    workspace, and to no one otherwise. With integral privacy, at least k different sets of people yield the model; a
-    search that is stopped goes on when the same is said again, and the sets of people, with how the model compares
-    with others, are in the holder's copy beside the folder, for you alone.
+    workspace, and to no one otherwise. With integral privacy, at least k different sets of people yield the model; run
+    the same command again to resume a search that was stopped. The sets of people, and how the model compares with
+    others, are in the holder's copy beside the folder, for you alone.
     """
     from discreet.cli.publish import open_registered, warn_of_others, warn_of_seed
     from discreet.core.holder_copy import holder_file

@@ -52,7 +52,9 @@ Key = Annotated[Path | None, Option("--key", help="TLS key (PEM).")]
 Name = Annotated[
     list[str] | None, Option("--name", help="Host name that people use for this computer.", metavar="NAME")
 ]
-Insecure = Annotated[bool, Option("--insecure", help="Listen on the network without TLS: something else encrypts.")]
+Insecure = Annotated[
+    bool, Option("--insecure", help="Listen on the network without TLS, where something else encrypts.")
+]
 
 
 class DefaultCommand(TyperGroup):

@@ -82,8 +82,8 @@ def synthesize(
       discreet synthesize patients.parquet --card patients.toml --method "cart given sex, age" -o synthetic
 
     With an epsilon the rows are differentially private: the loss is charged to the table's budget if DATA is a
-    workspace, and to no one otherwise. Methods without one promise nothing; what they make is attacked before it
-    leaves, and the holder's copy has what was found.
+    workspace, and to no one otherwise. Methods without one promise nothing; their rows are attacked before they leave,
+    and the holder's copy has the findings.
     """
     from discreet.engines.read import read
 

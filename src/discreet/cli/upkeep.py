@@ -72,7 +72,7 @@ def restore(
     \b
     Examples:
       discreet workspace restore clinic.tar clinic --receipts old-clinic/releases
-      discreet workspace restore clinic.tar clinic --to postgresql://discreet@db2/budget
+      discreet workspace restore clinic.tar clinic --to postgresql://discreet@db2/budget --receipts old-clinic/releases
 
     Dangerous: what was spent after the copy was made is forgotten, and could be spent again.
     """
@@ -84,7 +84,7 @@ def restore(
         copy = put_back(file, folder, newest=newest, forget=forget, ledger=to)
     typer.echo(f"{folder} is as the workspace was on {copy.made}, and sound: {number(copy.releases, 'answer')}.")
     typer.echo("Never use the original workspace again: both would spend the same budget.")
-    if receipts is None and copy.lines:
+    if receipts is None and forget:
         typer.echo(
             "Charges made since the backup are lost: before anyone asks again, lower the limits by what it may "
             f'have been: discreet budget limit {folder} TABLE --budget "…" --why "restored from a copy"'
@@ -96,14 +96,14 @@ def move_ledger(
     folder: Folder,
     to: Annotated[str, Option(help="A PostgreSQL database without a ledger.", metavar="ADDRESS")],
 ) -> None:
-    """Move the ledger, people and register of a workspace into PostgreSQL, so that several services can share it.
+    """Move the ledger, people, register and streams of a workspace into PostgreSQL, for several services to share.
 
     \b
     Example:
       discreet workspace move-ledger clinic --to postgresql://discreet@db/budget
 
-    Services of the workspace answer nothing from then on, until they are started again. If it is interrupted, run it
-    again. The files stay, and are not used any more.
+    Restart the services of the workspace afterwards: until then they answer nothing. If the command is interrupted, run
+    it again. The old files stay, unused.
     """
     from discreet.curator.moving import move_ledger as move
 
@@ -111,21 +111,26 @@ def move_ledger(
         lines = move(folder, to)
     typer.echo(f"The ledger of {folder} is in the database: {number(lines, 'entry', 'entries')}, all valid.")
     typer.echo("Restart services that have the workspace open. Delete the old files once the database is backed up:")
-    typer.echo(f"{folder}/ledger.db, service.db and register.db")
+    typer.echo(f"{folder}/ledger.db, service.db, register.db and streams.db")
 
 
 @app.command("trim")
 def trim(
     folder: Folder,
     *,
-    answers: Annotated[int | None, Option(help="Delete answers to questions that are older.", metavar="DAYS")] = None,
-    jobs: Annotated[int | None, Option(help="Delete results of jobs that are older.", metavar="DAYS")] = None,
-    holder_copies: Annotated[int | None, Option(help="Delete holder's copies that are older.", metavar="DAYS")] = None,
+    answers: Annotated[
+        int | None, Option(help="Delete answers to questions that are older than this.", metavar="DAYS")
+    ] = None,
+    jobs: Annotated[int | None, Option(help="Delete results of jobs that are older than this.", metavar="DAYS")] = None,
+    holder_copies: Annotated[
+        int | None, Option(help="Delete holder's copies that are older than this.", metavar="DAYS")
+    ] = None,
     uploads: Annotated[
-        int | None, Option(help="Delete uploaded files that are older and of no table.", metavar="DAYS")
+        int | None,
+        Option(help="Delete uploaded files that are older than this and belong to no table.", metavar="DAYS"),
     ] = None,
     versions: Annotated[
-        int | None, Option(help="Delete replaced versions of bounded tables that are older.", metavar="DAYS")
+        int | None, Option(help="Delete replaced versions of bounded tables that are older than this.", metavar="DAYS")
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Delete nothing; print what would be deleted.")] = False,
     as_json: Json = False,
@@ -137,8 +142,8 @@ def trim(
       discreet workspace trim clinic --answers 365 --jobs 90 --dry-run
       discreet workspace trim clinic --uploads 30 --versions 30 --holder-copies 730
 
-    Ledger, register of releases and audit log stay. A question whose answer was deleted is refused, never answered
-    again for nothing.
+    Ledger, register of releases and audit log stay. A question whose answer was deleted is refused, so that it is not
+    answered twice at one price.
     """
     from discreet.curator.trimming import RetentionRule
     from discreet.curator.trimming import trim as delete
@@ -185,8 +190,9 @@ def upgrade(
       discreet workspace upgrade clinic
       discreet workspace upgrade clinic --take-back clinic-before-upgrade-20261201T080000Z.tar
 
-    Services of the earlier version write nothing any more once the workspace is upgraded: stop them before, or restart
-    them with this version after. Until then they go on, and this version does not open the workspace.
+    Once the workspace is upgraded, services of the earlier version can no longer write: stop them first, or restart
+    them with this version afterwards. Until the upgrade they keep working, and this version does not open the
+    workspace.
     """
     from discreet.curator import upgrading
 

@@ -65,9 +65,9 @@ def init(
     Example:
       discreet workspace init clinic --table visits=visits.parquet --card visits.toml --budget "epsilon=3, delta=1e-6"
 
-    Each table gets the budget. Of every person at most as many rows count as the card allows, and values outside
-    their bounds are moved to them: a copy that keeps to the card is made once, here, and asked from then on. Earlier
-    releases that are registered beside a card count in the workspace.
+    Each table gets the budget. The rows are copied once, into a bounded table that answers all questions: it has at
+    most as many rows of each person as the card allows, and values outside their bounds are clamped. Earlier releases
+    that are registered beside a card count in the workspace.
     """
     from discreet.budget.filter import Budget
     from discreet.curator.curator import Curator
@@ -122,7 +122,7 @@ def add_table(
     Example:
       discreet workspace add-table clinic tests=tests.csv --card tests.toml --budget "epsilon=2"
 
-    No one may ask it until `add-analyst` says who may.
+    No one may query it until you add an analyst (`add-analyst`).
     """
     from discreet.budget.filter import Budget
     from discreet.curator.curator import Curator
@@ -220,7 +220,7 @@ def stand_in(
       discreet workspace stand-in clinic visits --remove
 
     The stand-in is charged to the table's own budget, and to no analyst's. From then on a question that the budget does
-    not cover is answered on it, for nothing, and marked as synthetic. A newer stand-in replaces an older one. All
+    not cover is answered on it, free of charge and marked as synthetic. A newer stand-in replaces an older one. All
     parameters: discreet methods private-synthesis
     """
     from discreet.cli.synthesize import warn_of_distances
@@ -304,8 +304,8 @@ def audit(
       discreet workspace audit office staff --columns salary --by city,age
       discreet workspace audit office staff --columns salary,bonus:extremes,ill:bounded=1:look --by city
 
-    A question is denied when it, with all that was answered before, could tell someone's value. This is decided once,
-    before anything was spent on the table, and cannot be taken back. It is no differential privacy.
+    A question is denied if, together with all earlier answers, it could reveal someone's value. Auditing is set up
+    once, before any budget is spent on the table, and cannot be undone. It is not differential privacy.
     """
     from discreet.curator.curator import Curator
     from discreet.releases.register import Register, notice

@@ -141,7 +141,7 @@ class Column:
 
     @property
     def characters(self) -> int:
-        """Maximum length of a text of this column in questions; 0 for other kinds."""
+        """Maximum length of a text of this column in questions; 0 if it is not text."""
         if self.kind is not Kind.TEXT:
             return 0
         if self.categories is not None:

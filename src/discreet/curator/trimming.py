@@ -9,7 +9,8 @@ The charge of a deleted answer and the fingerprint of the answer (its seal) stay
 anything is deleted, a line that says that it was. So the same question at the same price is refused from then on,
 rather than answered anew for nothing. At another price it is another question, and charged in full. What answers
 told together is decided by losses in the ledger and facts in the register, which both stay. A crash after the line
-and before the deletion leaves an answer that is still given, as it was; the next run deletes it.
+and before the deletion leaves an answer that is still given, as it was; the next run deletes it. An answer that a crash
+left without a seal is sealed before it is deleted, or it would count as one that was lost and given to no one.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ def trim(
         store = Store(workspace.releases, ledger)
         for identity in answers:
             table = store.receipts_at(identity)[0].account.partition("/")[0]
+            store.find_folder(identity, table)  # which seals it, if a crash came before that: it may have been seen
             ledger.charge(table, Pure(0), key=TRIMMED + identity, what="The answer was deleted by a retention rule.")
     with closing(State.open(workspace)) as state:
         Audit(state).write(by, "trim", {kind: str(sum(one.kind == kind for one in found)) for kind in vars(rule)})
@@ -120,13 +122,13 @@ def _was_asked(receipt: Receipt) -> bool:
 
 def _files(workspace: Workspace, kind: str, before: dt.datetime) -> Iterator[Path]:
     """Files and folders of a kind that were last written before a time."""
-    used = {workspace.folder / one.twin for one in workspace.tables.values()}
+    used = {(workspace.folder / one.twin).resolve() for one in workspace.tables.values()}
     for name in workspace.private:
         with suppress(DiscreetError):
-            used.add(Path(workspace.source(name)))
+            used.add(Path(workspace.source(name)).resolve())
     places, right = _KINDS[kind]
     for place in sorted(workspace.folder.glob(places)):
-        if right(place) and place not in used and place.stat().st_mtime < before.timestamp():
+        if right(place) and place.resolve() not in used and place.stat().st_mtime < before.timestamp():
             yield place
 
 

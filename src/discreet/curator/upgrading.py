@@ -198,7 +198,7 @@ def _require_same(one: Database, kept: Path, copy: Copy) -> None:
         raise Refused(
             f"The {one.contents.what} was written to after {copy.made}, when the backup was made. Going back would "
             "forget that, and what was spent could be spent again.",
-            hint="Stay with this version; or see “Restoring an old backup” in docs/serve.md.",
+            hint="Stay with this version; or see docs/serve.md, “Backup”.",
         )
 
 

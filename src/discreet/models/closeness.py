@@ -45,7 +45,7 @@ class Distance(Enum):
     init=False,
 )
 class TCloseness(Model):
-    """Each class has values distributed within distance t of the whole table (Li, Li, Venkatasubramanian 2007).
+    """Values in each class are distributed within distance t of the whole table (Li, Li, Venkatasubramanian 2007).
 
     The distance between distributions is the earth mover's: how much has to be moved how far. ``distance`` says how far
     values are apart; by default, ordered for numbers, dates and columns with an ``Ordered`` hierarchy; hierarchical for

@@ -7,6 +7,7 @@ new one if none does.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -81,6 +82,15 @@ class Linking:
         stable = all(set(one.tells) <= set(self._card.stable) for one in facts)
         sure = (name for name in self.new if name not in self._unsure and (name != STABLE or stable))
         return [name for name in sure if many[name] == len(facts)]
+
+    def lines(self, space: str) -> set[int]:
+        """The earlier releases of which all figures are in a space, or all that is told of columns that never change.
+
+        Others tell more in another state, which nothing here was put beside.
+        """
+        states = [name for name in self._states() if space != STABLE] or [space]
+        counts = {name: Counter(one.number for one in self.spaces[name].told if one.number) for name in states}
+        return {line for line, n in counts[space].items() if n == max(one[line] for one in counts.values())}
 
     def _read(self, figures: Figures | Answered | Recorded) -> tuple[Records, Told]:
         by = next((self.spaces[name].by for name in self._states()), ())

@@ -209,7 +209,7 @@ def kept_rows(*cards: Card) -> str:
         else f"no more than {number(card.rows_per_unit or 0, 'row')} of each {card.unit} counted"
         for card in cards
     ]
-    return f"{'; '.join(dict.fromkeys(said))}; values outside their declared bounds were moved to them"
+    return f"{'; '.join(dict.fromkeys(said))}; values outside their declared bounds were clamped to them"
 
 
 def rows_per_unit(card: Card) -> int:

@@ -83,12 +83,12 @@ class Provider:
         found = self._fetch(place, _KEPT_SECONDS)
         if found.get("issuer") != self._issuer:
             raise BadInput(
-                f"{place} is of the issuer {found.get('issuer')!r:.200}, not {self._issuer}.",
+                f"{place} names the issuer {found.get('issuer')!r:.200}, not {self._issuer}.",
                 hint="Set oidc_issuer to exactly what the provider calls itself.",
             )
         for endpoint in _ENDPOINTS:
             if not isinstance(found.get(endpoint), str) or not is_safe_url(found[endpoint]):
-                raise BadInput(f"The provider {self.name} has no {endpoint} with https.")
+                raise BadInput(f"The provider {self.name} gives no https address as {endpoint}.")
         methods = found.get("code_challenge_methods_supported")
         if methods is not None and "S256" not in methods:
             raise BadInput(f"The provider {self.name} does not support PKCE with S256.")
@@ -183,7 +183,7 @@ class Provider:
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 raise self._unreachable(error) from None
             except (ValueError, AttributeError, TypeError):  # not JSON, or not an object
-                raise NotSignedIn(f"{self.name} gave an answer that is none.", hint=_AGAIN) from None
+                raise NotSignedIn(f"{self.name} sent a reply that cannot be read.", hint=_AGAIN) from None
         if not isinstance(found.get("id_token"), str):
             raise NotSignedIn(f"{self.name} gave no ID token.", hint="Its scopes (oidc_scopes) must include openid.")
         return dict(found)
@@ -219,7 +219,7 @@ class Provider:
         """What the provider says of this person beyond the ID token."""
         place = metadata["userinfo_endpoint"]
         if not isinstance(place, str) or not is_safe_url(place):
-            raise BadInput(f"The userinfo_endpoint of {self.name} is not one with https.")
+            raise BadInput(f"The provider {self.name} gives no https address as userinfo_endpoint.")
         found = self._get(place, {"Authorization": f"Bearer {tokens.get('access_token', '')}"})
         if found.get("sub") != subject:  # OpenID Connect Core 5.3.2: another person's must not be used
             raise NotSignedIn(f"{self.name} answered about someone else.", hint=_AGAIN)

@@ -95,8 +95,8 @@ class Session:
             case Asks.NOTHING:
                 return Outcome(statement.words[0])
         raise BadQuery(
-            f"{statement.words[0][:30]} is not done here: nothing can be changed.",
-            hint="Ask with SELECT. There are SET, SHOW, EXPLAIN and transactions beside it.",
+            f"{statement.words[0][:30]} is not supported: this connection is read-only.",
+            hint="Supported are SELECT, SET, SHOW, EXPLAIN and transactions.",
         )
 
     async def describe(self, statement: Statement, parameters: Parameters) -> Columns | None:

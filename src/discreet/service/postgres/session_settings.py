@@ -276,6 +276,4 @@ def _known(name: str) -> str:
 
 
 def _unknown(name: str) -> NotFound:
-    return NotFound(
-        f"There is no parameter {name[:60]!r}.", hint=f"Of discreet there are {', '.join(one for one in OWN)}."
-    )
+    return NotFound(f"There is no parameter {name[:60]!r}.", hint=f"Those of discreet are {', '.join(OWN)}.")

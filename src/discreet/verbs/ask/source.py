@@ -105,7 +105,7 @@ class _Reader:
             pair = _pair(part, rows, inner)
             if pair is None:
                 raise BadQuery(
-                    f"{said(part)}: EXISTS compares its own columns, and equal ones with those outside.",
+                    f"{said(part)}: inside EXISTS, outer columns can only be compared by equality.",
                     hint="JOIN the tables on the unit for other comparisons.",
                 )
             equal.append(pair)
@@ -121,8 +121,8 @@ class _Reader:
             if not (is_unit(value) and is_unit(other)):
                 unit = rows.unit.name if rows.unit else "unit"
                 raise BadQuery(
-                    f"{said(node)}: people are compared on their unit.",
-                    hint=f"Use EXISTS with {unit} among what is equal, or {unit} IN (SELECT …) with {unit} in it.",
+                    f"{said(node)}: a comparison of people must include their unit.",
+                    hint=f"Use EXISTS with an equality on {unit}, or {unit} IN (SELECT {unit} …).",
                 )
             return self._match(node, rows, inner, [(value, other)])
         many, present = _how_many(inner, other)

@@ -41,7 +41,7 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class RiskMap:
-    """Risk and loss of several maskings. For the table's holder: it reveals the original, and is no release."""
+    """Risk and loss of several maskings. For the table's holder only: it reveals something about the original."""
 
     table: str
     measure: str

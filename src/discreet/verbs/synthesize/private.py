@@ -74,10 +74,10 @@ class Synthesize(Method[pa.Table | Rows]):
     """
 
     name: ClassVar[str]
-    epsilon: Number | None = parameter("Privacy loss of a person.", default=None)
-    delta: Number | None = parameter("Delta; a small one allows far less noise.", default=None)
-    rho: Number | None = parameter("Concentrated privacy loss, instead of epsilon.", default=None)
-    by: str = parameter("Choice of marginals: aim is exact, mst fast.", default="aim", choices=tuple(WAYS))
+    epsilon: Number | None = parameter("Privacy loss ε per person.", default=None)
+    delta: Number | None = parameter("Delta (δ): even a small one allows far less noise.", default=None)
+    rho: Number | None = parameter("Concentrated privacy loss ρ, instead of epsilon.", default=None)
+    by: str = parameter("Selection of marginals: aim is more accurate, mst faster.", default="aim", choices=tuple(WAYS))
     rows: int | None = parameter(
         "Number of rows; default: about as many as in the original.", default=None, least=1, most=_MOST_ROWS
     )

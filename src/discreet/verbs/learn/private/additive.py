@@ -50,7 +50,7 @@ class Additive(PrivateLearner):
     name: ClassVar[str]
     target: str = parameter("Column to predict: one of a few declared values.", column="any")
     bins: int = parameter("Intervals of a column with bounds.", default=16, least=2, most=1000)
-    by: str | None = parameter("Column by which errors are told apart in the report.", default=None, column="any")
+    by: str | None = parameter("Column by whose values the report lists errors.", default=None, column="any")
 
     def fit(self, lesson: Lesson) -> Fitted:
         odds = measured_odds(lesson, 1 - _WEIGHING - REPORT)

@@ -72,9 +72,9 @@ class PrivateLearner(Method[dict[str, Any]]):
     """Whether only columns with numbers are learnt from."""
     classes: ClassVar[bool] = True
     """Whether the target has few values; else it is a number."""
-    epsilon: Number | None = parameter("Privacy loss of a person.", default=None)
-    delta: Number | None = parameter("Delta; a small one allows far less noise.", default=None)
-    rho: Number | None = parameter("Concentrated privacy loss, instead of epsilon.", default=None)
+    epsilon: Number | None = parameter("Privacy loss ε per person.", default=None)
+    delta: Number | None = parameter("Delta (δ): even a small one allows far less noise.", default=None)
+    rho: Number | None = parameter("Concentrated privacy loss ρ, instead of epsilon.", default=None)
     columns: Sequence[str] = parameter("Columns to learn from; default: all but the target.", default=(), clause="on")
 
     def __post_init__(self) -> None:
@@ -134,12 +134,13 @@ class PrivateLearner(Method[dict[str, Any]]):
         self.require_columns(codings)
         if (by := getattr(self, "by", None)) and by not in {one.feature.name for one in codings}:
             raise BadInput(
-                f"{by!r} is not learnt from, so errors are not told apart by it.", hint="Name it in columns."
+                f"Errors cannot be reported by {by!r}, since the model is not learnt from it.",
+                hint="Name it in columns.",
             )
         noise = noise_for(self.allowance, self.least_share, rows_per_unit(card), len(codings), len(codings))
         if sqrt(noise.variance) > _WIDEST:
             raise BadInput(
-                f"{self.loss} is so small that at this price the model would say nothing: it would be pure noise.",
+                f"{self.loss} is so small that the model would be pure noise.",
                 hint="Spend more, or learn from fewer columns.",
             )
         caveats = ["What a model says of everyone it also says of a person, whether their row is in the table or not."]

@@ -87,9 +87,9 @@ class Term:
         sizes = {len(one) for one in (*made.weights, *([made.slope] if made.slope else []))}
         numbers = isinstance(made.feature, NumberFeature)
         if sizes - {scores} or (made.weights and len(made.weights) != made.coding.size):
-            raise BadInput(f"The term of {made.feature.name!r} has not the weights that its values need.")
+            raise BadInput(f"The term of {made.feature.name!r} needs one weight per value.")
         if (not numbers and (made.slope or made.edges)) or list(made.edges) != sorted(set(made.edges)):
-            raise BadInput(f"The term of {made.feature.name!r} is no function of its values.")
+            raise BadInput(f"The term of {made.feature.name!r} is not a valid function of its values.")
         return made
 
 
@@ -147,7 +147,7 @@ class AdditiveModel:
         read = fields(data, "an additive model", kind=str, target=dict, base=list, terms=list)
         target, base = read_feature(read["target"]), _numbers(read["base"])
         if len(base) != (len(target.values) - 1 if isinstance(target, CategoryFeature) else 1):
-            raise BadInput("An additive model has a score for each class but the first, or one for a number.")
+            raise BadInput("An additive model needs a base score for each class but the first, or one for a number.")
         return cls(target, base, tuple(Term.from_dict(one, len(base)) for one in read["terms"]))
 
     def picture(self) -> Picture:
@@ -179,5 +179,5 @@ def _numbers(data: Sequence[object]) -> tuple[float, ...]:
     if not isinstance(data, list | tuple) or not all(
         isinstance(one, int | float) and not isinstance(one, bool) for one in data
     ):
-        raise BadInput("A model has a list of numbers here.")
+        raise BadInput("Expected a list of finite numbers in a model.")
     return tuple(float(one) for one in data)
