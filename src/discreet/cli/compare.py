@@ -1,4 +1,4 @@
-"""`discreet compare`: what maskings of a table risk and lose; how faithful synthetic rows are."""
+"""`discreet compare`: risk and loss of masking methods on a table; how faithful synthetic rows are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.core.text import number
 from discreet.errors import BadInput
 
 _SHOWN = 5
-"""Largest number of error bounds listed."""
+"""Maximum number of error bounds listed."""
 
 
 def compare(
@@ -109,7 +109,7 @@ def _faithful(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """How faithful the rows of a release, or of a file, are."""
+    """Measure and print how faithful the rows of a release, or of a file, are."""
     from discreet.core.release import Release, is_release
     from discreet.engines.read import read
     from discreet.utility.faithful.measure import fidelity

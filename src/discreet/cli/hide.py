@@ -277,7 +277,7 @@ def discrimination(
 def _opened(
     file: str, card: str | None, support: str | None, layout: str | None, columns: list[str] | None
 ) -> tuple[Any, dict[str, Any]]:
-    """The transactions, and how they are read."""
+    """The transactions, and the options that say how to read them."""
     if support is None:
         raise BadInput("No support threshold given. Add one, for example --support 2%.")
     how = {"layout": layout, "columns": tuple(columns or ())}

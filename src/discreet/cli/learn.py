@@ -17,6 +17,7 @@ from discreet.cli.options import (
     Output,
     RegisterIn,
     Source,
+    named_or_only,
     refuse_options,
     require_output,
 )
@@ -145,10 +146,7 @@ def _from_workspace(source: str, table: str | None, method: str, output: Path, a
     from discreet.verbs.learn.private.learner import PrivateLearner
 
     with Curator(source) as curator:
-        known = curator.workspace.private
-        name = table or (known[0] if len(known) == 1 else None)
-        if name is None:
-            raise BadInput("No table given: add --table.", hint=f"There are {', '.join(known)}.")
+        name = named_or_only(table, curator.workspace.private)
         chosen = parse_learner(method, curator.workspace.card(name))
         if not isinstance(chosen, PrivateLearner):
             raise BadInput(

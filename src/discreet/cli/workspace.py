@@ -383,7 +383,7 @@ def restore(
     \b
     Examples:
       discreet workspace restore clinic.tar clinic --receipts old-clinic/releases
-      discreet workspace restore clinic.tar clinic --to postgresql://discreet@db2/budget
+      discreet workspace restore clinic.tar clinic --to postgresql://discreet@db2/budget --receipts old-clinic/releases
 
     Dangerous: what was spent after the copy was made is forgotten, and could be spent again.
     """
@@ -395,7 +395,7 @@ def restore(
         copy = put_back(file, folder, newest=newest, forget=forget, ledger=to)
     typer.echo(f"{folder} is as the workspace was on {copy.made}, and sound: {number(copy.releases, 'answer')}.")
     typer.echo("Never use the original workspace again: both would spend the same budget.")
-    if receipts is None and copy.lines:
+    if receipts is None and forget:
         typer.echo(
             "Charges made since the backup are lost: before anyone asks again, lower the limits by what it may "
             f'have been: discreet budget limit {folder} TABLE --budget "…" --why "restored from a copy"'
@@ -407,7 +407,7 @@ def move_ledger(
     folder: Folder,
     to: Annotated[str, Option(help="A PostgreSQL database without a ledger.", metavar="ADDRESS")],
 ) -> None:
-    """Move the ledger, people and register of a workspace into PostgreSQL, so that several services can share it.
+    """Move the ledger, people, register and streams of a workspace into PostgreSQL, for several services to share.
 
     \b
     Example:
@@ -422,7 +422,7 @@ def move_ledger(
         lines = move(folder, to)
     typer.echo(f"The ledger of {folder} is in the database: {number(lines, 'entry', 'entries')}, all valid.")
     typer.echo("Restart services that have the workspace open. Delete the old files once the database is backed up:")
-    typer.echo(f"{folder}/ledger.db, service.db and register.db")
+    typer.echo(f"{folder}/ledger.db, service.db, register.db and streams.db")
 
 
 @app.command("trim")
@@ -456,11 +456,11 @@ def trim(
     Ledger, register of releases and audit log stay. A question whose answer was deleted is refused, so that it is not
     answered twice at one price.
     """
-    from discreet.curator.trimming import Rule
+    from discreet.curator.trimming import RetentionRule
     from discreet.curator.trimming import trim as delete
     from discreet.service.operations.permissions import HOST
 
-    rule = Rule(answers, jobs, holder_copies, uploads, versions)
+    rule = RetentionRule(answers, jobs, holder_copies, uploads, versions)
     with working("Looking" if dry_run else "Deleting"):
         found = delete(folder, rule, by=HOST.name, dry_run=dry_run)
     kinds = {kind: [one.bytes for one in found if one.kind == kind] for kind, days in vars(rule).items() if days}

@@ -49,7 +49,7 @@ class Table:
     whole: exp.Query | None = None
     """The rows before the first condition, with the columns as they were then; ``None`` if there was none."""
     chosen: tuple[exp.Expr, ...] = ()
-    """The conditions that chose the rows."""
+    """The conditions that chose the rows, those of a query that is their source included."""
     chosen_by: tuple[str, ...] = ()
     """Columns in them that everyone knows of everyone: quasi-identifiers, identifiers and the unit. They need not be
     among the columns any longer."""
@@ -116,7 +116,7 @@ class Table:
                 raise NotFound(f"{self.card.name} has no column {names}.", hint=f"It has {', '.join(self.columns)}.")
             condition = found
         condition = self._spelled(condition)
-        before = self.relation if not self.chosen else self.unchosen
+        before = self.relation if self.whole is None else self.unchosen
         kept = self.query(exp.Star()).where(condition)
         used = {column.name for column in condition.find_all(exp.Column)}
         public = (*self.card.having(Role.QUASI), *self.card.having(Role.IDENTIFIER))

@@ -1,4 +1,4 @@
-"""Upgrades: the databases of a workspace in the formats of this discreet, with a backup before and a way back.
+"""Upgrades of a workspace: its databases in this version's formats, with a backup before and a way back.
 
 Nothing is migrated by the way: to open a workspace that an earlier discreet wrote is an error, until someone says
 ``discreet workspace upgrade``. So two versions of the service may run beside each other:

@@ -22,7 +22,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TypeVar
@@ -59,7 +59,7 @@ from discreet.releases.method import Answering, Bench, Made, Method, Progress, s
 from discreet.releases.register import Entry, earlier_releases, notice, with_registers_beside
 from discreet.releases.registration import NO_REGISTER, Weighed, facts_of, require_register, weigh
 from discreet.releases.steps import Steps
-from discreet.releases.store import ALSO_CHARGED, Store, failure
+from discreet.releases.store import ALSO_CHARGED, RESTORED, Store, failure
 
 M = TypeVar("M", bound=Method[Any])
 _LONGEST_NAME = 60
@@ -197,7 +197,19 @@ class Pipeline:
             raise refusal  # before the first charge, if one would be refused: else those before it would be wasted
         for table, charge in charges.items():
             receipts[table] = self._receipt(charge)
+        if any(one.line < self._restored for one in receipts.values()):
+            raise Refused(
+                "This question was being answered while the backup was made that this workspace was restored from. "
+                "It is not answered again, since a second answer would have other noise.",
+                hint="Look for the answer where you kept it; or ask at another price, which is charged in full.",
+            )
         return receipts
+
+    @cached_property
+    def _restored(self) -> int:
+        """The line of the ledger at which the workspace was restored last; 0 if it never was. None comes later: a
+        workspace is restored before it is opened."""
+        return max((found.line for key in self._ledger.keys(RESTORED) if (found := self._ledger.find(key))), default=0)
 
     def _receipt(self, charge: _Charge) -> Receipt:
         """Charge a table. What was charged under the same key for the same is paid for, in whatever words."""

@@ -23,7 +23,15 @@ from discreet.releases.facts import Facts, Lossy, Opaque
 from discreet.releases.linking import Known
 from discreet.releases.method import Made, Method
 from discreet.releases.records import Answered
-from discreet.releases.register import RECIPIENT, REGISTER, Entry, Register, entry_of, same_people
+from discreet.releases.register import (
+    RECIPIENT,
+    REGISTER,
+    Entry,
+    Register,
+    entry_of,
+    same_people,
+    with_registers_beside,
+)
 
 _TRIES = 5
 _GIVE_A_REASON = "give a reason (--despite, table.despite, or “Override exposure” in the console)"
@@ -152,7 +160,13 @@ class Weighed:
             return []
         at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")  # one moment, in however many registers
         entry = entry_of(self.table, _final.get() or folder, method, rows, at=at, title=self.title, told=more)
-        return [self._add(entry, weighed, lines) for weighed in self.checks]
+        added = [self._add(entry, weighed, lines) for weighed in self.checks]
+        if self.judged and with_registers_beside(self.table).registers != self.table.registers:
+            raise Taken(
+                "Another card of the same rows got its first register meanwhile, and this was not checked with that.",
+                hint="Try again.",
+            )  # who registers looks for others afterwards: of two at the same moment, one sees the other
+        return added
 
     def _add(self, entry: Entry, weighed: tuple[str, int, Checked, tuple[Entry, ...]], lines: Sequence[Entry]) -> Entry:
         before = weighed[3]

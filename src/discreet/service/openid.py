@@ -32,14 +32,14 @@ from discreet.noise.entropy import token
 from discreet.service.settings import Settings
 
 CALLBACK = "/signin/openid/callback"
-"""The path that the provider sends people back to."""
+"""Path to which the provider sends people back."""
 ATTEMPT_SECONDS = 600
-"""How long someone may take at the provider."""
+"""Time limit for signing in at the provider, seconds."""
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 _LEEWAY_SECONDS = 60
-"""How far the provider's clock may be from ours."""
+"""Largest accepted difference between the provider's clock and ours, seconds."""
 _KEPT_SECONDS = 3600
-"""How long the provider's metadata and keys are kept."""
+"""Time for which the provider's metadata and keys are reused, seconds."""
 _TIMEOUT_SECONDS = 10
 _MOST_BYTES = 1_000_000
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
@@ -48,7 +48,7 @@ _AGAIN = "Sign in again."
 
 @dataclass(frozen=True)
 class Attempt:
-    """A sign-in that was begun: where the browser goes, and the cookie that it brings back."""
+    """A sign-in that has begun: the address for the browser, and the cookie that it must bring back."""
 
     url: str
     cookie: str
@@ -74,7 +74,7 @@ class Provider:
 
     @property
     def name(self) -> str:
-        """What people know it by: its host."""
+        """Name for people: the provider's host."""
         return urlsplit(self._issuer).netloc
 
     def metadata(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Provider:
         return Identity(self._issuer, claims["sub"], self._name_of(claims), self._role_of(claims)), place
 
     def end_address(self, back: str) -> str | None:
-        """Where someone signs out at the provider, too; nothing if it has no such page."""
+        """Address for signing out at the provider, too; empty if it has no such page."""
         end = self.metadata().get("end_session_endpoint")
         if not isinstance(end, str) or not is_safe_url(end):
             return None
@@ -237,7 +237,7 @@ class Provider:
         return text if is_name(text) else None
 
     def _role_of(self, claims: Mapping[str, Any]) -> Role | None:
-        """The role of the groups that someone is in; of several the one that may most."""
+        """The role of a person's groups: of several, the one with the most permissions."""
         found = claims.get(self._settings.oidc_groups_claim)
         listed = found if isinstance(found, list) else [found]
         groups = {one for one in listed if isinstance(one, str)}
@@ -315,6 +315,6 @@ def _derived(cookie: str, what: str) -> str:
 
 
 def _kind(error: object) -> str:
-    """The kind of an error in brackets, unless it is anything but a plain word: an address can say what it likes."""
+    """The kind of an error in brackets; empty unless it is a plain word, since a response can say anything."""
     plain = isinstance(error, str) and error.replace("_", "").isalpha() and error.isascii() and len(error) <= 40
     return f" ({error})" if plain else ""

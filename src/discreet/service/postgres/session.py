@@ -1,4 +1,4 @@
-"""A session of an analyst: what each statement does.
+"""Session of an analyst: runs or answers each statement.
 
 A question is a request of the API in the analyst's name (``questions.py``), and a question about the catalogue is
 answered from cards (``catalogue.py``). Nothing else reads anything, and nothing here changes anything but the session:
@@ -50,7 +50,7 @@ class FailedTransaction(Exception):
 
 
 class Session:
-    """What an analyst does in one connection."""
+    """State of an analyst's session in one connection."""
 
     def __init__(
         self,

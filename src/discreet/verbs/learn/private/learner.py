@@ -15,15 +15,25 @@ from typing import Any, ClassVar
 from discreet.budget.convert import largest_concentrated
 from discreet.core.card import Card
 from discreet.core.catalogue import check_parameters, parameter, parameterized, parameters_of
-from discreet.core.exact import Number, positive, probability
-from discreet.core.loss import Approximate, Concentrated, Loss, Pure
+from discreet.core.exact import Number
+from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.markup import tag
 from discreet.core.report import Picture
 from discreet.core.statement import Statement, weakness
 from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.releases.method import Bench, Made, Method, Progress, kept_rows, loss_of, promised, rows_per_unit, silent
+from discreet.releases.method import (
+    Bench,
+    Made,
+    Method,
+    Progress,
+    kept_rows,
+    loss_with_delta,
+    promised,
+    rows_per_unit,
+    silent,
+)
 from discreet.verbs.learn.frame import features_of
 from discreet.verbs.learn.private.coding import Coding, coded_rows, target_coding
 from discreet.verbs.learn.private.meter import Allowance, Lesson, Meter, noise_for
@@ -83,22 +93,15 @@ class PrivateLearner(Method[dict[str, Any]]):
         return {name: value for name, value in plain.items() if name not in ("epsilon", "delta", "rho")}
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Pure | Concentrated | Approximate:
         """The promised loss."""
-        if self.delta is None or self.delta == 0:
-            return loss_of(self.epsilon, self.rho)
-        if self.epsilon is None or self.rho is not None:
-            raise BadInput("A delta needs an epsilon.", hint="Such as epsilon=1 delta=1e-9.")
-        return Approximate(positive(self.epsilon, "epsilon"), probability(self.delta, "delta"))
+        return loss_with_delta(self.epsilon, self.delta, self.rho)
 
     @property
     def allowance(self) -> Allowance:
         """The allowance of the meter: of (ε, δ) the largest ρ that is within it."""
         loss = self.loss
-        if isinstance(loss, Approximate):
-            return largest_concentrated(loss)
-        assert isinstance(loss, Pure | Concentrated)  # noqa: S101  # there is no other
-        return loss
+        return largest_concentrated(loss) if isinstance(loss, Approximate) else loss
 
     def codings(self, card: Card) -> tuple[Coding, ...]:
         """The codings of the columns to learn from."""
