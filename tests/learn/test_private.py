@@ -80,6 +80,16 @@ def test_no_row_adds_a_longer_vector_than_the_noise_is_for_whatever_a_learner_sa
     assert full > 50 or isinstance(allowance, Pure)
 
 
+@pytest.mark.parametrize("places", [[0, 0], [1, 0], [0, 2], [-1, 0], [1, 1]])
+def test_a_row_that_names_a_place_twice_or_one_that_is_not_there_adds_nothing(places):
+    """Twice 0.7 in one place would be 1.4, where two places are as long as 1."""
+    meter = Still(coded(2), Concentrated(1), 1, Repeatable(1))
+    second = np.array([places, [0, 1]])
+    meter.sums(lambda part: [(at, np.full(2, 0.7)) for at in second.T], 2, 1.0, Fraction(1))
+    alone = int(0.7 / np.hypot(0.7, 0.7).clip(1) * GRID)
+    assert meter.seen[0].tolist() == [alone, alone]
+
+
 def test_products_of_a_row_that_is_too_long_count_for_nothing_and_no_pair_twice():
     pairs = np.stack(np.triu_indices(3))
     for entries, counted in (([4, 4, 4], True), ([4, -4, 0], True), ([9, 9, 9], True), ([1, 2, 3], True)):
@@ -285,9 +295,9 @@ def test_more_columns_than_rows_and_nothing_but_missing_values():
         ("additive target=default", "epsilon or rho"),
         ("additive target=default epsilon=1 rho=1", "not both"),
         ("additive target=default delta=1e-6", "needs an epsilon"),
-        ("additive target=default epsilon=1 on default", "cannot be learnt from"),
+        ("additive target=default epsilon=1 on default", "cannot be learnt from as well"),
         ("additive target=default epsilon=1 by=name", "by"),
-        ("additive target=default epsilon=1e-7", "say nothing"),
+        ("additive target=default epsilon=1e-7", "pure noise"),
         ("additive epsilon=1", "needs target"),
         ("additive target=default epsilon=0", "above"),
         ("additive target=default epsilon=1 bins=1", "bins"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _ShowByDefault(TyperGroup):
-    """``discreet budget clinic`` is ``discreet budget show clinic``."""
+    """Command group that reads ``discreet budget clinic`` as ``discreet budget show clinic``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
@@ -217,7 +217,7 @@ def advise(
     rows = ((f"{one.prior:.1%}", f"{one.least:.1%}", f"{one.most:.1%}") for one in moved)
     out.print(grid("#believed before", "#at least after", "#at most after", title=f"At epsilon = {chosen}", rows=rows))
     out.print(
-        "However much an adversary knows about everyone else, all answers for this epsilon moves what they "
+        "However much an adversary knows about everyone else, all answers for this epsilon move what they "
         "believe of one person no further than that.\n"
         f"A count of people that gets all of it is off by {off:,.1f} at most, with 95 % confidence."
     )
@@ -242,5 +242,5 @@ def _account(account: Account) -> dict[str, Any]:
 
 
 def _questions(purpose: str) -> list[str]:
-    """The questions of a charge, without the fingerprint behind them; or what else it was for, in one line."""
+    """Questions of a charge, without the fingerprint behind them; or another purpose, in one line."""
     return (purpose.rpartition("\n")[0] or purpose).split("\n")

@@ -51,8 +51,8 @@ def init(
       discreet init stays.csv --yes --role ward=other --rows-per-unit 12 --workspace clinic --budget "epsilon=3"
 
     You are asked about columns whose role is unclear, how many rows a person may have, and values that do not fit. With
-    --yes what is unclear stays undecided, and values that do not fit count as missing; the card says so. Nothing leaves
-    by this command.
+    --yes what is unclear stays undecided, and values that do not fit count as missing; the card says so. This command
+    releases nothing.
     """
     from discreet.cli.workspace import budget_of
     from discreet.core.draft import dump_drafts

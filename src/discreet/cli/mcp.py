@@ -38,8 +38,8 @@ def mcp(
       discreet mcp clinic --analyst agent --cap epsilon=0.5
       discreet mcp --service https://data.example.org:8640 --cap epsilon=0.5
 
-    An MCP client starts this command. The agent sees cards, prices, budgets, answers with noise, and its own releases;
-    rows never. It pays from its account's budget, and this process spends no more than the cap, whatever is asked.
+    An MCP client starts this command. The agent sees cards, prices, budgets, answers with noise, and its own releases,
+    but never rows. It pays from its account's budget, and this process spends no more than the cap, whatever is asked.
     To serve agents over HTTP: discreet serve WORKSPACE --mcp epsilon=0.5
     """
     from discreet.budget.filter import Budget

@@ -164,9 +164,9 @@ def link(
     subject: Annotated[str, Argument(help="The subject of their account at the provider.", metavar="SUBJECT")],
     issuer: Annotated[str, Option(help="The provider's address, as in oidc_issuer.", metavar="URL")],
 ) -> None:
-    """Let a person sign in by an OpenID Connect provider; an identity that someone else had is theirs from now on.
+    """Let a person sign in by an OpenID Connect provider; an identity that was linked with someone else moves to them.
 
-    Someone who tried to sign in and has no account, or another's name, is told the subject of theirs.
+    Anyone whose sign-in is refused because they have no account is shown the subject of theirs.
 
     \b
     Example:
@@ -191,7 +191,7 @@ def token(
 ) -> None:
     """Make an API token for a person, limited to scopes; it is printed once.
 
-    A token asks, reads, or manages (changes budgets, people, jobs, sharing). None makes tokens or sets passwords.
+    A token may ask, read, or manage (change budgets, people, jobs, sharing). No token may make tokens or set passwords.
 
     \b
     Examples:

@@ -79,8 +79,8 @@ def serve(
       discreet serve clinic --config serve.toml
       discreet serve --demo hospital
 
-    It listens on this computer alone, unless it has a certificate. Ctrl-C stops it. What has no option here is set in
-    the --config file or by environment variables: docs/serve.md lists all settings.
+    Without a certificate it listens on this computer only. Ctrl-C stops it. What has no option here is set in the
+    --config file or by environment variables: docs/serve.md lists all settings.
     """
     from discreet.budget.filter import Budget
     from discreet.service.configuration import configured

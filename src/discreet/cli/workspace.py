@@ -66,9 +66,9 @@ def init(
     Example:
       discreet workspace init clinic --table visits=visits.parquet --card visits.toml --budget "epsilon=3, delta=1e-6"
 
-    Each table gets the budget. Of every person at most as many rows count as the card allows, and values outside
-    their bounds are moved to them: a copy that keeps to the card is made once, here, and asked from then on. Earlier
-    releases that are registered beside a card count in the workspace.
+    Each table gets the budget. The rows are copied once, into a bounded table that answers all questions: it has at
+    most as many rows of each person as the card allows, and values outside their bounds are clamped. Earlier releases
+    that are registered beside a card count in the workspace.
     """
     from discreet.curator.curator import Curator
 
@@ -122,7 +122,7 @@ def add_table(
     Example:
       discreet workspace add-table clinic tests=tests.csv --card tests.toml --budget "epsilon=2"
 
-    No one may ask it until `add-analyst` says who may.
+    No one may query it until you add an analyst (`add-analyst`).
     """
     from discreet.curator.curator import Curator
 
@@ -218,7 +218,7 @@ def stand_in(
       discreet workspace stand-in clinic visits --remove
 
     The stand-in is charged to the table's own budget, and to no analyst's. From then on a question that the budget does
-    not cover is answered on it, for nothing, and marked as synthetic. A newer stand-in replaces an older one. All
+    not cover is answered on it, free of charge and marked as synthetic. A newer stand-in replaces an older one. All
     parameters: discreet methods private-synthesis
     """
     from discreet.cli.synthesize import warn_of_distances
@@ -302,8 +302,8 @@ def audit(
       discreet workspace audit office staff --columns salary --by city,age
       discreet workspace audit office staff --columns salary,bonus:extremes,ill:bounded=1:look --by city
 
-    A question is denied when it, with all that was answered before, could tell someone's value. This is decided once,
-    before anything was spent on the table, and cannot be taken back. It is no differential privacy.
+    A question is denied if, together with all earlier answers, it could reveal someone's value. Auditing is set up
+    once, before any budget is spent on the table, and cannot be undone. It is not differential privacy.
     """
     from discreet.curator.curator import Curator
     from discreet.releases.register import Register, notice
@@ -413,8 +413,8 @@ def move_ledger(
     Example:
       discreet workspace move-ledger clinic --to postgresql://discreet@db/budget
 
-    Services of the workspace answer nothing from then on, until they are started again. If it is interrupted, run it
-    again. The files stay, and are not used any more.
+    Restart the services of the workspace afterwards: until then they answer nothing. If the command is interrupted, run
+    it again. The old files stay, unused.
     """
     from discreet.curator.moving import move_ledger as move
 
@@ -429,14 +429,19 @@ def move_ledger(
 def trim(
     folder: Folder,
     *,
-    answers: Annotated[int | None, Option(help="Delete answers to questions that are older.", metavar="DAYS")] = None,
-    jobs: Annotated[int | None, Option(help="Delete results of jobs that are older.", metavar="DAYS")] = None,
-    holder_copies: Annotated[int | None, Option(help="Delete holder's copies that are older.", metavar="DAYS")] = None,
+    answers: Annotated[
+        int | None, Option(help="Delete answers to questions that are older than this.", metavar="DAYS")
+    ] = None,
+    jobs: Annotated[int | None, Option(help="Delete results of jobs that are older than this.", metavar="DAYS")] = None,
+    holder_copies: Annotated[
+        int | None, Option(help="Delete holder's copies that are older than this.", metavar="DAYS")
+    ] = None,
     uploads: Annotated[
-        int | None, Option(help="Delete uploaded files that are older and of no table.", metavar="DAYS")
+        int | None,
+        Option(help="Delete uploaded files that are older than this and belong to no table.", metavar="DAYS"),
     ] = None,
     versions: Annotated[
-        int | None, Option(help="Delete replaced versions of bounded tables that are older.", metavar="DAYS")
+        int | None, Option(help="Delete replaced versions of bounded tables that are older than this.", metavar="DAYS")
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Delete nothing; print what would be deleted.")] = False,
     as_json: Json = False,
@@ -448,14 +453,14 @@ def trim(
       discreet workspace trim clinic --answers 365 --jobs 90 --dry-run
       discreet workspace trim clinic --uploads 30 --versions 30 --holder-copies 730
 
-    Ledger, register of releases and audit log stay. A question whose answer was deleted is refused, never answered
-    again for nothing.
+    Ledger, register of releases and audit log stay. A question whose answer was deleted is refused, so that it is not
+    answered twice at one price.
     """
-    from discreet.curator.trimming import Rule
+    from discreet.curator.trimming import RetentionRule
     from discreet.curator.trimming import trim as delete
     from discreet.service.operations.permissions import HOST
 
-    rule = Rule(answers, jobs, holder_copies, uploads, versions)
+    rule = RetentionRule(answers, jobs, holder_copies, uploads, versions)
     with working("Looking" if dry_run else "Deleting"):
         found = delete(folder, rule, by=HOST.name, dry_run=dry_run)
     kinds = {kind: [one.bytes for one in found if one.kind == kind] for kind, days in vars(rule).items() if days}
@@ -496,8 +501,9 @@ def upgrade(
       discreet workspace upgrade clinic
       discreet workspace upgrade clinic --take-back clinic-before-upgrade-20261201T080000Z.tar
 
-    Services of the earlier version write nothing any more once the workspace is upgraded: stop them before, or restart
-    them with this version after. Until then they go on, and this version does not open the workspace.
+    Once the workspace is upgraded, services of the earlier version can no longer write: stop them first, or restart
+    them with this version afterwards. Until the upgrade they keep working, and this version does not open the
+    workspace.
     """
     from discreet.curator import upgrading
 

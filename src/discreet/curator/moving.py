@@ -1,4 +1,4 @@
-"""A workspace whose ledger becomes a database's: with all of its other databases, once, and never in two places.
+"""Move the ledger and all other databases of a workspace to PostgreSQL: once, and never in use at both places.
 
 A ledger that is charged in two places is a budget that can be spent twice. So the files are retired first, for good:
 from then on no one writes to them, and who has them open is refused. Then all of them are copied to PostgreSQL, in one
@@ -35,7 +35,7 @@ from discreet.releases.store import Store
 
 
 def move_ledger(folder: str | Path, address: str) -> int:
-    """Move the ledger of a workspace from its folder to the PostgreSQL database at ``address``; how many lines it has.
+    """Move the ledger of a workspace from its folder to the PostgreSQL database at ``address``; its number of lines.
 
     Services that have the workspace open answer nothing from then on, until they are started again.
     """
@@ -91,7 +91,7 @@ def _require_sound(workspace: Workspace) -> None:
 
 
 def _copy(files: list[Copied], address: str) -> None:
-    """Retire the files, and copy them; on an error before the database was told to keep the copies, use them again."""
+    """Retire the files and copy them; on an error before the database had to keep the copies, use the files again."""
     decided = False
     try:
         for one in files:
@@ -108,7 +108,7 @@ def _copy(files: list[Copied], address: str) -> None:
 
 
 def _require_same(workspace: Workspace, files: list[Copied], address: str) -> int:
-    """How many lines the ledger in the database has; an error if the copies are not what is in the files."""
+    """Number of lines of the ledger in the database; an error if the copies are not what is in the files."""
     with open_postgres(address, witness=workspace.folder / LEDGER) as ledger:
         verdict = ledger.verify(Store(workspace.releases, ledger).receipts())
     if not verdict.sound:

@@ -1,4 +1,4 @@
-"""Retention: what a workspace need not keep for ever is deleted by age; what it must keep, it keeps.
+"""Retention: delete by age what a workspace need not keep for ever.
 
 May be deleted: answers to questions, results of jobs that are over, holder's copies, uploaded files, and the bounded
 tables of versions that a revision replaced. Never deleted: the ledger, the register of releases, the audit log, cards,
@@ -42,8 +42,8 @@ _TWIN = "twin.parquet"
 
 
 @dataclass(frozen=True)
-class Rule:
-    """After how many days what is deleted; ``None`` if never."""
+class RetentionRule:
+    """Age from which each kind of thing is deleted, days; ``None``: never."""
 
     answers: int | None = None
     jobs: int | None = None
@@ -60,33 +60,35 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Old:
-    """Something that may be deleted."""
+class Expired:
+    """A file or folder that may be deleted."""
 
     kind: str
-    """The field of ``Rule`` that names it."""
+    """The field of ``RetentionRule`` that names it."""
     place: Path
     bytes: int
 
 
-def find_old(workspace: Workspace, ledger: SqlLedger, rule: Rule, *, now: dt.datetime | None = None) -> list[Old]:
-    """What may be deleted by a rule, as of ``now``."""
+def find_expired(
+    workspace: Workspace, ledger: SqlLedger, rule: RetentionRule, *, now: dt.datetime | None = None
+) -> list[Expired]:
+    """The files and folders that a rule allows to delete, as of ``now``."""
     found = []
     for kind, days in vars(rule).items():
         if days is not None:
             before = (now or dt.datetime.now(dt.UTC)) - dt.timedelta(days=days)
             places = _answers(workspace, ledger, before) if kind == "answers" else _files(workspace, kind, before)
-            found += [Old(kind, place, _size(place)) for place in places]
+            found += [Expired(kind, place, _size(place)) for place in places]
     return found
 
 
 def trim(
-    folder: str | Path, rule: Rule, *, by: str, dry_run: bool = False, now: dt.datetime | None = None
-) -> list[Old]:
-    """Delete what may be deleted by a rule, and write to the audit log how much; with ``dry_run``, only say what."""
+    folder: str | Path, rule: RetentionRule, *, by: str, dry_run: bool = False, now: dt.datetime | None = None
+) -> list[Expired]:
+    """Delete what a rule allows to delete, and write the numbers to the audit log; with ``dry_run``, only list it."""
     workspace = open_workspace(Path(folder))
     with open_books(workspace) as ledger:
-        found = find_old(workspace, ledger, rule, now=now)
+        found = find_expired(workspace, ledger, rule, now=now)
         if dry_run or not found:
             return found
         answers = [one.place.name for one in found if one.kind == "answers"]

@@ -29,7 +29,7 @@ _MOST_ROWS = 1_000_000
 _MOST_OTHERS = 10
 """Earlier releases, the last ones, that a release is attacked together with."""
 
-_NO_ROWS = ("printed", "learnt")
+_NO_ROWS = ("tabulated", "learnt")
 """Kinds of releases that have no rows of people."""
 
 

@@ -30,7 +30,7 @@ class NaiveBayes(PrivateLearner):
     target: str = parameter("Column to predict: one of a few declared values.", column="any")
     numbers: Literal["binned", "gaussian"] = parameter("How numbers are distributed in a class.", default="binned")
     bins: int = parameter("Intervals of a column with bounds.", default=16, least=2, most=1000)
-    by: str | None = parameter("Column by which errors are told apart in the report.", default=None, column="any")
+    by: str | None = parameter("Column by whose values the report lists errors.", default=None, column="any")
 
     def fit(self, lesson: Lesson) -> Fitted:
         odds = measured_odds(lesson, 1 - REPORT, normal=self.numbers == "gaussian")
