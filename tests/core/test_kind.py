@@ -112,7 +112,7 @@ def test_a_draft_and_a_bounded_table_take_it(kind):
     assert bool(drafted.bounds) is (kind in ORDERED)
     cut = bounded(replace(table, card=replace(table.card, unit="id", rows_per_unit=1)))
     assert sorted(cut.fetch()["age"].to_pylist()) == list(VALUES[kind])
-    held = table.engine.held(table.relation, ["age"])
+    held = table.engine.dictionary_codes(table.relation, ["age"])
     assert (held is not None) is (kind in LISTABLE)
 
 

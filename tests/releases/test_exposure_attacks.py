@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,15 +14,17 @@ import pyarrow.parquet as pq
 import pytest
 from sqlglot import parse_one
 from tests.curator.offices import office, staff
+from tests.releases.registers import listed
 from tests.releases.test_exposure_cases import COLUMNS, ILL, opened, people, where
 
 import discreet as dc
 from discreet.cli.publish import registered_in
 from discreet.curator.backup import back_up, restore
 from discreet.curator.curator import Curator
-from discreet.errors import BadInput, Exposed, NotFound
+from discreet.errors import BadInput, Exposed, NotFound, Taken
 from discreet.releases.facts import Choice, Opaque
 from discreet.releases.holdings import declare_holding
+from discreet.releases.registration import weigh
 from discreet.verbs.publish.people import Linked
 
 YOUNG = "age < 79"
@@ -125,6 +128,30 @@ def test_a_condition_that_does_not_name_its_columns_is_not_checked(tmp_path, con
 def test_a_condition_by_a_function_of_the_database_is_not_checked(tmp_path, condition):
     """Whatever it is given, it may look at other columns."""
     assert isinstance(Choice.of(where(opened(tmp_path, people(40)), condition)), Opaque)
+
+
+@pytest.mark.parametrize(
+    ("query", "outcome"),
+    [
+        ("SELECT * FROM {} WHERE age < 79", "refused"),
+        ("SELECT t.id, T.town, age, ill FROM {} AS t WHERE t.AGE < 79 AND NOT t.id IS NULL", "refused"),
+        ("SELECT id, town, age, min(ill) FILTER (WHERE ill > '') ill FROM {} WHERE id > 0 GROUP BY 1, 2, 3", "refused"),
+        ("SELECT * FROM {} WHERE ill = 'hiv'", "not checked"),
+        ("SELECT id, town, age, ill FROM (SELECT *, ill AS why FROM {}) AS t WHERE why = 'hiv'", "not checked"),
+        ("WITH hiv AS (SELECT * FROM {} WHERE ill = 'hiv') SELECT * FROM hiv", "not checked"),
+        ("SELECT id, town, age, max(ill) AS ill FROM {} GROUP BY 1, 2, 3 HAVING max(ill) = 'hiv'", "not checked"),
+        ("SELECT * FROM {} ORDER BY ill LIMIT 50", "not checked"),
+        ("SELECT * FROM {0} EXCEPT SELECT * FROM {0} WHERE id = 0", "not checked"),
+    ],
+)  # fmt: skip
+def test_rows_may_be_chosen_by_the_query_of_an_address(tmp_path, postgres, postgres_address, fresh, query, outcome):
+    """A condition counts as one of ``table.where``; of one by other columns than the card's no one can say by which."""
+    name = fresh()
+    rows = people(120)
+    table(opened(tmp_path, rows))
+    postgres.load(name, pa.Table.from_pylist(rows))
+    address = f"{postgres_address}#{query.format(name)}"
+    assert outcome_of(lambda folder: table(dc.read(address, folder / "p.toml")), tmp_path) == outcome
 
 
 # -- tables of one release
@@ -477,6 +504,22 @@ def a_value_that_changed_beside_a_stable_one(folder):
 
 
 @expect("not checked")
+def a_table_of_which_half_is_in_the_state_before(folder):
+    """A disease of town A is changed and changed back: only the illnesses of the table in between are as they were."""
+    rows = [row | {"disease": ("no", "yes")[row["id"] // 4 % 2]} for row in people(120, oldest=0)]
+    rows[1]["age"] = 79  # of town B
+    both = "town × ill; town × disease"
+    table(opened(folder, rows).where("town = 'A'"), both)
+    rows[4]["disease"] = "yes" if rows[4]["disease"] == "no" else "no"
+    table(opened(folder, rows), both)
+    rows[4]["disease"] = "yes" if rows[4]["disease"] == "no" else "no"
+    read = opened(folder, rows)
+    made = table(where(read, YOUNG), "town × disease")
+    assert listed(read.registers[0])[-1].told["checked"] == [1]
+    return made
+
+
+@expect("not checked")
 def two_states_that_a_third_table_agrees_with(folder):
     rows = people(120)
     table(opened(folder, rows))
@@ -637,6 +680,31 @@ def a_card_under_another_file_name(folder):
     table(opened(folder, people(120)))
     (folder / "p.toml").rename(folder / "q.toml")
     return table(where(dc.read(folder / "p.parquet", card=folder / "q.toml"), YOUNG))
+
+
+def test_two_cards_of_the_same_rows_at_the_same_moment(tmp_path):
+    """Neither has a register yet when the other looks for it."""
+    first = opened(tmp_path, people(120))
+    shutil.copy(tmp_path / "p.toml", tmp_path / "q.toml")
+    second = dc.read(tmp_path / "p.parquet", card=tmp_path / "q.toml")
+    weighed = weigh(first, Opaque("of the first card"), "a file")
+    table(where(second, YOUNG))
+    with pytest.raises(Taken, match="Another card of the same rows got its first register meanwhile"):
+        weighed.register(None, "publish", 120)
+    with pytest.raises(Exposed, match="group of 1 person"):
+        table(first)
+
+
+@expect("refused")
+def a_table_that_a_recipient_holds_by_a_card_under_another_name(folder):
+    """Who declares it counts on it for whatever left by the card's old name."""
+    rows = people(120, oldest=4)
+    table(where(opened(folder, rows), YOUNG))
+    (folder / "p.toml").rename(folder / "q.toml")
+    read = dc.read(folder / "p.parquet", card=folder / "q.toml")
+    pa.csv.write_csv(pa.Table.from_pylist(rows[1:4]).select(["id", "ill"]), folder / "held.csv")
+    declare_holding(read, folder / "held.csv", "ann")
+    return table(read)
 
 
 @expect("refused")

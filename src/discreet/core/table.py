@@ -27,7 +27,7 @@ REGISTER_SUFFIX = ".register.db"
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """Records about people, where they lie, and the card that says what they are.
+    """Records about people: where they are stored, and the card that describes them.
 
     Nothing runs until rows or figures are asked for. The relation shows the card's columns and no others:
     what no one has declared is not there. A row stays its unit's, whatever is done to it.
@@ -49,7 +49,7 @@ class Table:
     whole: exp.Query | None = None
     """The rows before the first condition, with the columns as they were then; ``None`` if there was none."""
     chosen: tuple[exp.Expr, ...] = ()
-    """The conditions that chose the rows."""
+    """The conditions that chose the rows, those of a query that is their source included."""
     chosen_by: tuple[str, ...] = ()
     """Columns in them that everyone knows of everyone: quasi-identifiers, identifiers and the unit. They need not be
     among the columns any longer."""
@@ -116,7 +116,7 @@ class Table:
                 raise NotFound(f"{self.card.name} has no column {names}.", hint=f"It has {', '.join(self.columns)}.")
             condition = found
         condition = self._spelled(condition)
-        before = self.relation if not self.chosen else self.unchosen
+        before = self.relation if self.whole is None else self.unchosen
         kept = self.query(exp.Star()).where(condition)
         used = {column.name for column in condition.find_all(exp.Column)}
         public = (*self.card.having(Role.QUASI), *self.card.having(Role.IDENTIFIER))
@@ -142,8 +142,9 @@ class Table:
         return condition
 
     def despite(self, reason: str | None) -> Table:
-        """The same rows, to be released although that exposes someone together with earlier releases, for a reason
-        that the statement and the register quote; ``None``: they are not to be."""
+        """The same rows, to be released even if that exposes someone together with earlier releases.
+
+        The statement and the register quote the reason; ``None`` withdraws it."""
         if reason is None:
             return self
         if not reason.strip(" ."):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import urlsplit
 
 import pyarrow as pa
+import sqlglot
 from sqlglot import exp
 
 from discreet.core import sql
@@ -38,6 +39,9 @@ from discreet.errors import BadInput, CardError, DataError, NotFound
 if TYPE_CHECKING:
     from discreet.engines.spark import Spark
 
+_CHOOSING = (exp.Where, exp.Having, exp.Qualify)
+_CUTTING = (exp.Limit, exp.Offset, exp.Fetch, exp.Except, exp.Intersect)
+"""What of a query chooses rows: by conditions, and by others than these."""
 _WIDER = {(Kind.INTEGER, Kind.REAL), (Kind.INTEGER, Kind.DECIMAL), (Kind.DECIMAL, Kind.REAL)}
 
 
@@ -93,10 +97,32 @@ def read(
         raise CardError(f"The card of {card.name}", problems)
     opened = open_source(source, card=card, name=card.name, engine=engine)
     found = replace(_declared(card, opened), source=written_source(source), registers=registers, policy=policy)
+    chosen = _conditions_of(source, card)
+    if chosen:
+        known = {
+            name for name in found.columns if name == card.unit or card[name].role in (Role.QUASI, Role.IDENTIFIER)
+        }
+        used = {column.name for one in chosen for column in one.find_all(exp.Column)}
+        found = replace(found, chosen=chosen, chosen_by=tuple(sorted(used & known)))
     if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of
         for column in (*card.having(Role.QUASI), *card.having(Role.SENSITIVE)):
-            found.engine.held(found.relation, [column.name])
+            found.engine.dictionary_codes(found.relation, [column.name])
     return found
+
+
+def _conditions_of(source: object, card: Card) -> tuple[exp.Expr, ...]:
+    """The conditions by which the query of an address chooses rows, by columns as the card spells them."""
+    address = parse_address(source) if isinstance(source, str) else None
+    if address is None or not is_query(address.place):
+        return ()
+    query = sqlglot.parse_one(address.place, dialect="postgres")
+    found = [one.this.copy() for one in query.find_all(*_CHOOSING) if not isinstance(one.parent, exp.Filter)]
+    spelled = {column.name.casefold(): column.name for column in card.columns}
+    for column in [one for condition in found for one in condition.find_all(exp.Column)]:
+        column.set("table", None)
+        column.set("this", exp.to_identifier(spelled.get(column.name.casefold(), column.name), quoted=True))
+    first = any(one.args.get("on") for one in query.find_all(exp.Distinct))
+    return (*found, *([exp.Star()] if first or query.find(*_CUTTING) is not None else []))  # by who knows what
 
 
 def registers_of(file: Path, card: Card) -> tuple[str, ...]:
@@ -127,9 +153,9 @@ def draft(
 ) -> Draft | Drafts:
     """Draft a card for ``source``: kinds, how values are written, roles and hierarchies, each with its reason.
 
-    Bounds and categories are left for a person to declare, unless ``bounds_from_data``: then they are read
-    off the data and the card is marked as not private. ``sheet`` is the sheet of a workbook; by default, the one with
-    the most rows.
+    Bounds and categories are left for a person to declare, unless ``bounds_from_data``: then they are taken from the
+    data and the card is marked as not private. ``sheet`` is the sheet of a workbook; by default, the one with the most
+    rows.
 
     Several sources at once, a list of files or addresses or a dictionary of sources by name, are drafted together:
     keys and what refers to them are found, and units proposed.

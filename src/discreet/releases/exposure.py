@@ -53,7 +53,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What a new release gives away together with earlier ones."""
+    """What a new release reveals together with earlier ones."""
 
     checked: tuple[int, ...]
     """Lines of the earlier releases it was checked with."""
@@ -118,7 +118,7 @@ def check(
         for name in (linked.new if judge else ())
         for view in linked.spaces[name].views(known.held)
     ]
-    lines = [{one.number for one in linked.spaces[name].told} - {0} for name in linked.whole(telling)]
+    lines = [linked.lines(name) for name in linked.whole(telling)]
     exposure = Exposure(
         tuple(sorted(max(lines, key=len, default=()))),
         tuple(dict.fromkeys(finding for one in parts for finding in one.findings)),

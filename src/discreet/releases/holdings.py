@@ -30,7 +30,7 @@ from discreet.engines.read import open_source, read
 from discreet.errors import BadInput, DataError, Taken
 from discreet.releases.exposure import check
 from discreet.releases.facts import FactSide, Figures, TupleFinder, each_leaf
-from discreet.releases.register import RECIPIENT, Register, entry_of
+from discreet.releases.register import RECIPIENT, Register, entry_of, with_registers_beside
 from discreet.releases.registration import attempts, known_at
 
 _MOST_AMOUNTS = 1_000
@@ -146,23 +146,19 @@ def _facts(rows: Table, told: Sequence[Column]) -> tuple[Figures, ...]:
         facts.append(Figures(rows, (known, replace(known, tells=tuple(values))), codes, counts, counts, complete=True))
     for name in summed:
         unit = str(rows.card.unit)
-        mine = rows.where(_there(name))
-        people = mine.engine.fetch(mine.query(sql.column(unit), sql.column(name)))
+        amount = exp.Coalesce(this=sql.column(name), expressions=[sql.literal(0)])  # who has none adds nothing
+        people = rows.engine.fetch(rows.query(sql.column(unit), sql.named(amount, name)))
         find, leaves = TupleFinder(people.select([unit])), people.num_rows
         side = FactSide("holder", (), (sql.column(unit),), find, leaves, each_leaf(leaves))
         amounts = people.column(name).to_numpy().astype(np.float64)
         codes = np.arange(leaves).reshape(-1, 1)
-        facts.append(Figures(mine, (side,), codes, amounts, amounts, measure=name, amount=sql.column(name)))
+        facts.append(Figures(rows, (side,), codes, amounts, amounts, measure=name, amount=amount))
     return tuple(facts)
-
-
-def _there(name: str) -> exp.Expr:
-    return exp.not_(exp.Is(this=sql.column(name), expression=exp.null()))
 
 
 def _register(table: Table, facts: tuple[Figures, ...], found: Holding, file: Path) -> None:
     title = f"a table that {found.recipient} holds ({file.name})"
-    for place in table.registers:
+    for place in with_registers_beside(table).registers:
         for _ in attempts():
             known, _, earlier = known_at(table, place)
             checked = check(facts, title, table.card, known, table.policy, judge=False)

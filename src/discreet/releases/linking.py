@@ -7,6 +7,7 @@ new one if none does.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,17 +27,17 @@ STABLE = "stable"
 
 @dataclass(frozen=True)
 class Known:
-    """What the register kept of a population."""
+    """Earlier figures about a population, as the register stores them."""
 
     earlier: Sequence[tuple[int, str, bytes]] = ()
     """Line, title and told figures of every release."""
     people: bytes | None = None
     same_source: bool = True
-    """Whether some of it was made of the same source."""
+    """Whether some of them were made of the same source."""
     sensitive: Collection[str] = ()
-    """Columns that were sensitive for any of it."""
+    """Columns that were sensitive for any of them."""
     held: Mapping[int, str] = field(default_factory=dict)
-    """Of lines that are no releases: who holds the table."""
+    """Holder of the table, by line, for lines that are no releases."""
 
 
 def load_spaces(earlier: Sequence[tuple[int, str, bytes]], people: bytes | None) -> dict[str, Space]:
@@ -82,6 +83,15 @@ class Linking:
         sure = (name for name in self.new if name not in self._unsure and (name != STABLE or stable))
         return [name for name in sure if many[name] == len(facts)]
 
+    def lines(self, space: str) -> set[int]:
+        """The earlier releases of which all figures are in a space, or all that is told of columns that never change.
+
+        Others tell more in another state, which nothing here was put beside.
+        """
+        states = [name for name in self._states() if space != STABLE] or [space]
+        counts = {name: Counter(one.number for one in self.spaces[name].told if one.number) for name in states}
+        return {line for line, n in counts[space].items() if n == max(one[line] for one in counts.values())}
+
     def _read(self, figures: Figures | Answered | Recorded) -> tuple[Records, Told]:
         by = next((self.spaces[name].by for name in self._states()), ())
         if not isinstance(figures, Figures):
@@ -126,7 +136,7 @@ class Linking:
             self.new.append(name)
 
     def _agreeing(self, figures: Figures | Answered | Recorded, records: Records, told: Told) -> list[str]:
-        """The states of the table of which all that was told is as it is now, for everyone who is in both.
+        """The states of the table that agree with the present one on everything told, for everyone who is in both.
 
         More than one, if what changed between them is something else: anyone who guesses that a value stayed is right.
         """

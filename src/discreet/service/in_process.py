@@ -24,7 +24,7 @@ Call: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str | None], Awa
 """Sends a request of the API: method, path, body and, over HTTP, the token; a ``DiscreetError`` if it fails."""
 
 _LARGE = 100_000
-"""Bytes of a response that is read in a thread."""
+"""Size from which a response is read in a thread, bytes."""
 _HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json")]
 
 

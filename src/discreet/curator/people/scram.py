@@ -23,7 +23,7 @@ _SALT_BYTES = 16
 
 @dataclass(frozen=True)
 class Verifier:
-    """What the service keeps of a token to check a proof, and to give its own."""
+    """What the service stores of a token, to check a client's proof and to give its own."""
 
     stored_key: bytes
     server_key: bytes
@@ -44,10 +44,10 @@ class Verifier:
         return hmac.compare_digest(hashlib.sha256(client_key).digest(), self.stored_key)
 
     def signature(self, exchange: bytes) -> bytes:
-        """What proves to the client that the service knows the verifier."""
+        """The service's proof to the client that it knows the verifier."""
         return hmac.digest(self.server_key, exchange, "sha256")
 
 
 def salt_of(person: str) -> bytes:
-    """The salt of all of a person's tokens; there is one for every name."""
+    """The salt of all tokens of a user name; there is one for names without an account, too."""
     return hashlib.sha256(b"discreet scram " + person.encode(errors="replace")).digest()[:_SALT_BYTES]

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's protocol is listened to: who may connect, how many at once, and whose statements are cancelled.
+"""Server of PostgreSQL's protocol: who may connect, how many at once, and whose statements are cancelled.
 
 Connections are counted before and after signing in, by network address and by person, so that no one takes the places
 of others. A failed sign-in counts against its address, as a wrong password does; and no one guesses a token.
@@ -49,7 +49,7 @@ _CATALOGUES_AT_ONCE, _CATALOGUES_WAITING = 4, 100
 _MOST_CATALOGUES = 32
 _READ_BYTES = 65_536
 _NOBODYS = Verifier(b"\0" * 32, b"\0" * 32)
-"""No token has this."""
+"""A digest that no token has."""
 _LOG = logging.getLogger("discreet.service.postgres")
 
 
@@ -165,7 +165,7 @@ class PostgresServer:
     async def _greeted(
         self, stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> tuple[Startup, bool] | None:
-        """What a client wants, and whether over TLS; ``None``: nothing more."""
+        """The startup message of a client, and whether it came over TLS; ``None`` if there is nothing more to do."""
         tls = False
         for _ in range(4):
             startup = await stream.startup()

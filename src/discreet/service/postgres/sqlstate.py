@@ -1,4 +1,4 @@
-"""How an error is told by the protocol: its SQLSTATE, message and hint. Its words are those that the API tells."""
+"""Errors in the protocol: SQLSTATE, message and hint, in the words of the API."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _WARNING = "It has exact figures of the original rows: confidential, for the hol
 
 @dataclass(frozen=True)
 class Measured:
-    """One figure, or why there is none; and between which it lies if things go as they should."""
+    """One figure, or why there is none, and the range to expect."""
 
     name: str
     figure: float | None

@@ -136,7 +136,8 @@ class _Scope:
         right, both = _Scope(added, unique), _Scope([*self.columns, *added])
         pairs = [(self._only(name), right._only(name)) for name in using]
         rest: list[exp.Expr] = []
-        for condition in _conjuncts(join.args.get("on")):
+        on = join.args.get("on")
+        for condition in () if on is None else sql.conjuncts(on):
             pair = self._equal(condition, both)
             if pair is not None:
                 pairs.append(pair)
@@ -327,14 +328,3 @@ class _Groups:
         for table in list(query.find_all(exp.Table)):
             if table.name == _GROUPED:
                 table.replace(grouped.subquery(_GROUPED, copy=False))
-
-
-def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
-    if condition is None:
-        return
-    plain = condition.unnest()
-    if isinstance(plain, exp.And):
-        yield from _conjuncts(plain.this)
-        yield from _conjuncts(plain.expression)
-    else:
-        yield plain

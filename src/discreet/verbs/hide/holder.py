@@ -24,7 +24,7 @@ _DRAWN = 15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HidingHolder:
-    """The secrets, what was changed to hide them, and what else that did. None of it may leave."""
+    """The secrets, the changes that hide them, and their side effects. None of it may leave."""
 
     problem: HidingProblem
     result: HidingResult

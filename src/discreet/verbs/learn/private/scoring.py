@@ -27,7 +27,7 @@ _EXP = np.exp(-np.arange(2 * _MOST_SCORE * STEPS + 1) / STEPS)
 _BINS = 20
 """Intervals of probability in which predictions are compared with the truth."""
 CONFIDENCE = 1.96
-"""Deviations within which a noisy figure is in 95 of 100 cases."""
+"""Half-width of a 95 % interval, in deviations."""
 
 
 MEASURED_ON = "the rows that the model was learnt from"
