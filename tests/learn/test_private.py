@@ -1,5 +1,6 @@
 """Learners with a privacy loss: what they find, what bounds their sums, and what they make of bad input."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +20,9 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.learn.frame import NumberFeature
-from discreet.verbs.learn.private.coding import CodedRows, Coding
+from discreet.verbs.learn.private.coding import FINE, CodedRows, Coding
 from discreet.verbs.learn.private.log_odds import log_odds
-from discreet.verbs.learn.private.meter import GRID, Meter
+from discreet.verbs.learn.private.meter import GRID, Lesson, Meter
 
 LOTS = "epsilon=3 delta=1e-6"
 
@@ -166,6 +167,47 @@ def test_a_line_is_found_and_its_error_told():
     report = release.payload["report"]
     assert abs(report["r2"] - 0.95) < report["r2_error"] + 0.02
     assert "× x" in str(model)
+
+
+LINE = Card(
+    "line",
+    (
+        Column("x", Kind.REAL, bounds=(0.0, 10.0), required=True),
+        Column("group", Kind.TEXT, categories=("a", "b", "nobody")),
+        Column("y", Kind.REAL, bounds=(0.0, 100.0), required=True),
+    ),
+)
+
+
+def coefficients(draw, count=5000, card=LINE, epsilon=4):
+    """What is told of the coefficients that were planted: 3 for x, 10 for group b."""
+    method = dc.Ridge(target="y", epsilon=epsilon)
+    x, group = draw.integers(0, FINE + 1, count), draw.integers(0, 2, count)
+    y = 20 + 30 * x / FINE + 10 * group + draw.normal(0, 8, count)
+    columns = {"x": x, "copy": x, "group": group}
+    codings, target = method.codings(card), method.target_coding(card)
+    codes = tuple(columns[one.feature.name].astype(np.uint16) for one in codings)
+    held = CodedRows(codes, np.clip(np.rint(y / 100 * FINE), 0, FINE).astype(np.int64))
+    meter = Meter(held, method.allowance, 1, Repeatable(int(draw.integers(2**30))))
+    return method.fit(Lesson(meter, held, codings, target)).report["coefficients"]
+
+
+def test_intervals_of_coefficients_hold_with_the_noise_in_them_and_are_no_wider_than_that():
+    draw, runs = np.random.default_rng(1), 100
+    told = [coefficients(draw) for _ in range(runs)]
+    for place, (name, planted) in enumerate((("x", 3.0), ("group = b", 10.0))):
+        own = [one[place] for one in told]
+        assert {one["column"] for one in own} == {name}
+        assert sum(one["low"] <= planted <= one["high"] for one in own) >= 80, "by chance: less than once in 10**7"
+        spread = np.std([one["adds"] for one in own])
+        assert np.mean([one["high"] - one["low"] for one in own]) == pytest.approx(2 * 1.96 * spread, rel=0.35)
+
+
+def test_no_interval_is_told_where_columns_say_the_same_or_noise_hides_them():
+    draw = np.random.default_rng(2)
+    twice = replace(LINE, columns=(*LINE.columns, replace(LINE["x"], name="copy")))
+    assert coefficients(draw, card=twice) is None
+    assert coefficients(draw, epsilon=Fraction(1, 10)) is None
 
 
 def test_a_model_is_readable_data_that_comes_back_from_the_folder(tmp_path):
@@ -314,8 +356,9 @@ def test_more_columns_than_rows_and_nothing_but_missing_values():
     card = Card("wide", (*columns, Column("y", Kind.BOOLEAN)))
     data = pa.table({**{name: [float("nan")] * 40 for name in names}, "y": [True, False] * 20})
     for method in ("additive target=y", "logistic target=y", "ridge target=x0"):
-        model = dc.load_model(dc.learn(read(data, card), f"{method} epsilon=1"))
-        assert model.predict(data).null_count == 0
+        release = dc.learn(read(data, card), f"{method} epsilon=1")
+        assert release.payload["says_nothing"]
+        assert dc.load_model(release).predict(data).null_count == 0
 
 
 @pytest.mark.parametrize(

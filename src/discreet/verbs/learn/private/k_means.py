@@ -29,8 +29,8 @@ _FEWEST = 3.0
 _MOST_ROWS = 0.8
 """Share of the rows that should be in cells which noise does not hide."""
 _SETTLE = 50
-_CANDIDATES = 1000
-"""Cells that a centre may begin in: the fullest."""
+_DISTANCES = 1 << 22
+"""Distances between cells that a centre may begin in and all others: the fullest cells, and some of all others."""
 _MOVES = 20
 
 
@@ -156,7 +156,8 @@ def _first_centres(points: Figures, weights: Figures, count: int, columns: int) 
     spread = (np.arange(count) + 0.5) / count
     if not len(points):
         return np.repeat(spread[:, None], columns, axis=1)
-    seeds = points[np.argsort(-weights, kind="stable")[:_CANDIDATES]]
+    order, many = np.argsort(-weights, kind="stable"), max(2, _DISTANCES // len(points))
+    seeds = points[np.unique(np.append(order[: many // 2], order[:: max(1, 2 * len(order) // many)]))]
     apart = _squares(seeds, points)
     centres = np.empty((0, columns))
     for _ in range(count):
