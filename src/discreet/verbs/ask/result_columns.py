@@ -75,7 +75,7 @@ class Answers:
         return [replace(one, noisy=_in_table(one.noisy, table)) for one in self.columns]
 
 
-def beside(query: exp.Select, singles: Sequence[Answers]) -> exp.Select:
+def join_singles(query: exp.Select, singles: Sequence[Answers]) -> exp.Select:
     """A query without columns, with answers of one row beside each of its rows; they may have none."""
     for place, one in enumerate(singles):
         table = one.query.subquery(f"{SINGLE}{place}", copy=True)
