@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
-from discreet.core.card import Card
+from discreet.core.card import Card, Role
 from discreet.core.exact import Number, positive, probability
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
@@ -32,6 +32,24 @@ BETA = Fraction(1, 20)
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, str], None]
 """Callback with the share of the work that is done, 0 to 1, and the current step in a few words."""
+
+
+def require_decided(statement: Statement, *cards: Card | None) -> None:
+    """An error if the role of a column is undecided, unless a privacy loss protects all columns alike."""
+    for card in cards if statement.loss is None else ():
+        require_roles(card)
+
+
+def require_roles(card: Card | None) -> None:
+    """An error if the role of a column is undecided."""
+    if card is None or card.public or not (undecided := card.having(Role.UNDECIDED)):
+        return
+    raise NotDeclared(
+        f"The roles of these columns of {card.name} are undecided: "
+        f"{', '.join(one.name for one in undecided)}. Nothing was released.",
+        hint="Set their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
+        "delete them from the card, or table.select(…).",
+    )
 
 
 def silent(done: float, what: str) -> None:

@@ -22,7 +22,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TypeVar
@@ -32,7 +32,6 @@ import pyarrow.compute as pc
 
 from discreet.budget.entries import Charged, budget_refusal, tightest_refusal
 from discreet.budget.ledger import SqlLedger
-from discreet.core.card import Card, Role
 from discreet.core.document import dumps
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
@@ -47,18 +46,17 @@ from discreet.errors import (
     EngineError,
     LoginFailed,
     NoPromise,
-    NotDeclared,
     NotFound,
     Refused,
     Taken,
     Unreachable,
 )
 from discreet.noise.entropy import Watched
-from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
+from discreet.releases.method import Answering, Bench, Made, Method, Progress, require_decided, silent
 from discreet.releases.register import Entry, earlier_releases, notice, with_registers_beside
 from discreet.releases.registration import NO_REGISTER, Weighed, facts_of, require_register, weigh
 from discreet.releases.steps import Steps
-from discreet.releases.store import ALSO_CHARGED, RESTORED, Store, failure
+from discreet.releases.store import ALSO_CHARGED, Store, failure
 
 M = TypeVar("M", bound=Method[Any])
 _LONGEST_NAME = 60
@@ -196,19 +194,13 @@ class Pipeline:
             raise refusal  # before the first charge, if one would be refused: else those before it would be wasted
         for table, charge in charges.items():
             receipts[table] = self._receipt(charge)
-        if any(one.line < self._restored for one in receipts.values()):
+        if any(one.line < self._store.restored for one in receipts.values()):
             raise Refused(
                 "This question was being answered while the backup was made that this workspace was restored from. "
                 "It is not answered again, since a second answer would have other noise.",
                 hint="Look for the answer where you kept it; or ask at another price, which is charged in full.",
             )
         return receipts
-
-    @cached_property
-    def _restored(self) -> int:
-        """The line of the ledger at which the workspace was restored last; 0 if it never was. None comes later: a
-        workspace is restored before it is opened."""
-        return max((found.line for key in self._ledger.keys(RESTORED) if (found := self._ledger.find(key))), default=0)
 
     def _receipt(self, charge: _Charge) -> Receipt:
         """Charge a table. What was charged under the same key for the same is paid for, in whatever words."""
@@ -411,24 +403,6 @@ def answered(answer: Answering, table: Table | None, receipt: Receipt | None) ->
     """The release of an answer that was charged, checked and registered where it was worked out."""
     require_decided(answer.statement, None if table is None else table.card)
     return draft(answer, table, answer.statement, answer.result, receipt)
-
-
-def require_decided(statement: Statement, *cards: Card | None) -> None:
-    """An error if the role of a column is undecided, unless a privacy loss protects all columns alike."""
-    for card in cards if statement.loss is None else ():
-        require_roles(card)
-
-
-def require_roles(card: Card | None) -> None:
-    """An error if the role of a column is undecided."""
-    if card is None or card.public or not (undecided := card.having(Role.UNDECIDED)):
-        return
-    raise NotDeclared(
-        f"The roles of these columns of {card.name} are undecided: "
-        f"{', '.join(one.name for one in undecided)}. Nothing was released.",
-        hint="Set their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
-        "delete them from the card, or table.select(…).",
-    )
 
 
 NO_TABLE = "Not checked together with other releases of the same people: its table was not read with a card file."

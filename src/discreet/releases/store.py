@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,12 @@ class Store:
     def __init__(self, folder: Path, ledger: SqlLedger) -> None:
         self._folder = folder
         self._ledger = ledger
+
+    @cached_property
+    def restored(self) -> int:
+        """The line of the ledger at which the workspace was restored last; 0 if it never was. None comes later: a
+        workspace is restored before it is opened."""
+        return max((found.line for key in self._ledger.keys(RESTORED) if (found := self._ledger.find(key))), default=0)
 
     def find(self, identity: str, account: str) -> Release[Any] | None:
         """The answer to a question, if it was answered."""
