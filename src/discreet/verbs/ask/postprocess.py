@@ -414,7 +414,7 @@ def require_works(after: exp.Select, parts: Sequence[Part], noisy: Mapping[str, 
 
 
 def error_column(errors: Numbers | None, rows: int) -> pa.Array[Any]:
-    """Errors of ``rows`` rows as a column; NULL where an error is not known, or none is."""
+    """Errors of ``rows`` rows; NULL where none is known."""
     return pa.nulls(rows, pa.float64()) if errors is None else pa.array(errors, mask=np.isnan(errors))
 
 
