@@ -601,7 +601,7 @@ def main() -> None:
         if chosen.only in (None, "adult"):
             figures |= adult(folder, python, 1 if quick else 5)
         if chosen.only in (None, "regression"):
-            figures |= regression(folder, python, 3 if quick else 5, quick=quick)
+            figures |= regression(folder, python, 3 if quick else 10, quick=quick)
         if chosen.only in (None, "intervals"):
             figures |= coverage(quick=quick)
         if chosen.only in (None, "clusters"):
