@@ -6,9 +6,9 @@ and the same declared bounds: diffprivlib's logistic regression (columns as 0 an
 Gaussian naive Bayes and random forest, all with a pure epsilon, which is all that it has; interpret's DP-EBM with the
 same delta. Also what a boosted model loses that learns from our synthetic rows. *Linear regression*: the squared error
 on rows that were not learnt from, less that of least squares, in variances of the target; with one column, which is
-what OpenDP's learns from, and with several. *k-means*: the sum of squared distances, as a multiple of scikit-learn's.
-*Rows*: CPU seconds of the whole call, a Parquet file of ten million rows on DuckDB, beside one query that works out the
-same counts or sums.
+what OpenDP's learns from, and with several. *Intervals*: how often they have the planted coefficient in them.
+*k-means*: the sum of squared distances, as a multiple of scikit-learn's. *Rows*: CPU seconds of the whole call, a
+Parquet file of ten million rows on DuckDB, beside one query that works out the same counts or sums.
 
 ``--peer-python`` names an interpreter with diffprivlib, interpret-core and opendp, and with a scikit-learn below 1.7,
 which diffprivlib needs. Without it the figures of ``PUBLISHED`` are compared with.
@@ -334,6 +334,63 @@ def _line_data() -> dict[str, tuple[list[str], Any, Any, list[float], list[float
     return found
 
 
+# -- intervals
+
+
+def covered(epsilon: float, rows: int, runs: int, **_: object) -> Callable[[], object]:
+    """How often the interval of a coefficient has the planted one in it, and in how many runs there are intervals."""
+    import numpy as np
+
+    from discreet.core.card import Card, Column
+    from discreet.core.kind import Kind
+    from discreet.noise.entropy import SYSTEM
+    from discreet.verbs.learn.private.coding import FINE, CodedRows
+    from discreet.verbs.learn.private.meter import Lesson, Meter
+    from discreet.verbs.learn.private.ridge import Ridge
+
+    columns = (
+        Column("x", Kind.REAL, bounds=(0.0, 10.0), required=True),
+        Column("group", Kind.TEXT, categories=("a", "b", "c")),
+        Column("z", Kind.REAL, bounds=(-1.0, 1.0), required=True),
+        Column("y", Kind.REAL, bounds=(0.0, 100.0), required=True),
+    )
+    planted = {"x": 3.0, "z": -8.0, "group = b": 5.0, "group = c": 10.0}
+    method, card = Ridge(target="y", epsilon=epsilon), Card("planted", columns)
+    codings, target, rng = method.codings(card), method.target_coding(card), np.random.default_rng(rows)
+
+    def one() -> list[bool]:
+        x, z = rng.integers(0, FINE + 1, rows), np.clip(np.rint(rng.normal(0.5, 0.2, rows) * FINE), 0, FINE)
+        group = rng.integers(0, 3, rows)
+        y = 20 + 30 * x / FINE - 8 * (2 * z / FINE - 1) + 5 * group + rng.normal(0, 8, rows)
+        codes = tuple(one.astype(np.uint16) for one in (x, group, z))
+        coded = CodedRows(codes, np.clip(np.rint(y / 100 * FINE), 0, FINE).astype(np.int64))
+        lesson = Lesson(Meter(coded, method.allowance, 1, SYSTEM), coded, codings, target)
+        told = method.fit(lesson).report["coefficients"] or []
+        return [one["low"] <= planted[one["column"]] <= one["high"] for one in told if one["column"] in planted]
+
+    def work() -> object:
+        found = [one() for _ in range(runs)]
+        every = [one for run in found for one in run]
+        return [mean(every) if every else 0.0, sum(map(bool, found)) / runs]
+
+    return work
+
+
+def coverage(*, quick: bool) -> dict[str, tuple[float, float, bool]]:
+    lines, seen = [], []
+    for epsilon in (1.0,) if quick else (0.5, 1.0, 3.0):
+        for rows in (10_000,) if quick else (10_000, 30_000, 100_000):
+            told = {"epsilon": epsilon, "rows": rows, "runs": 50 if quick else 500}
+            share, some = turn(sys.executable, "intervals", told)[1]
+            seen.append(share)
+            lines.append([f"ε = {epsilon:g}, {rows:,} rows", f"{share:.1%}", f"{some:.0%}"])
+    print(f"\nIntervals of ridge's four coefficients at 95 %, {50 if quick else 500} runs")
+    report(lines, ["", "planted one within", "runs with intervals"])
+    if quick:
+        return {}
+    return {"least_coverage": (min(seen), 0.93, False), "most_coverage": (max(seen), 0.97, True)}
+
+
 # -- k-means
 
 
@@ -511,6 +568,7 @@ CONTESTANTS: dict[str, Callable[..., Callable[[], object]]] = {
     "synthetic": adult_synthetic,
     **{name: adult_peer(name) for name in ADULT_PEERS},
     **{f"line {name}": lines_of(name) for name in LINES},
+    "intervals": covered,
     **{f"centres {name}": centres_of(name) for name in ("ours", "scikit-learn", "diffprivlib")},
     **{f"many {name}": many_ours(method) for name, (method, _, _) in MANY_ROWS.items()},
     "plain counts": plain(_COUNTS),
@@ -529,7 +587,9 @@ def turn(python: str, name: str, arguments: dict[str, Any]) -> tuple[float, Any]
 def main() -> None:
     parser = options(__doc__ or "")
     parser.add_argument("--peer-python", metavar="PATH", default="", help="an interpreter with the peers")
-    parser.add_argument("--only", choices=("adult", "regression", "clusters", "many"), help="one of the contests")
+    parser.add_argument(
+        "--only", choices=("adult", "regression", "intervals", "clusters", "many"), help="one of the contests"
+    )
     chosen = parser.parse_args()
     if chosen.contestant:
         warnings.simplefilter("ignore")
@@ -541,7 +601,9 @@ def main() -> None:
         if chosen.only in (None, "adult"):
             figures |= adult(folder, python, 1 if quick else 5)
         if chosen.only in (None, "regression"):
-            figures |= regression(folder, python, 3 if quick else 20, quick=quick)
+            figures |= regression(folder, python, 3 if quick else 10, quick=quick)
+        if chosen.only in (None, "intervals"):
+            figures |= coverage(quick=quick)
         if chosen.only in (None, "clusters"):
             figures |= clusters(folder, python, 1 if quick else 5, BLOBS[1:3] if quick else BLOBS)
         if chosen.only in (None, "many"):

@@ -45,7 +45,7 @@ SECRETS = ("sex=F, insurance=private",)
 ITEMS = ("sex", "ethnicity", "insurance")
 BELOW_THE_FRAME = """here => {
   const card = here.closest('.dc-card') ?? here;
-  card.style.scrollMarginTop = '76px';
+  card.style.scrollMarginTop = '20px';
   card.scrollIntoView();
 }"""
 """Scrolls the card of an element to the top, below the bar that stays there."""

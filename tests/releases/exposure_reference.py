@@ -320,8 +320,27 @@ def estimated(
     found = _near(Amounts([*earlier, *new], truth), both, truth, unit, share, smallest)
     for alone in (earlier, *([] if promised else ([one] for one in new))):
         if alone and found:
-            found -= _near(Amounts(alone, truth), both, truth, unit, share, smallest)
+            known = _near(Amounts(alone, truth), both, truth, unit, share, smallest)
+            found -= {one for one in known if not _among_more(alone, both, truth, unit, one)}
     return sorted(found, key=repr)
+
+
+def _among_more(
+    alone: Sequence[Said],
+    said: Sequence[Said],
+    truth: Mapping[Hashable, int],
+    unit: Mapping[Hashable, Hashable],
+    estimate: tuple[Any, ...],
+) -> bool:
+    """Whether a part estimates an amount exactly, but as that of more people: that it is as large, it does not say."""
+    who, rows, near, by = estimate
+    mine = sum(truth[key] for key in rows)
+    atoms = [one[0] for one in _groups(said, 2) if set(one[0]) & set(rows)]
+    units = {unit[key] for atom in atoms for key in atom}
+    places = [[one.group.get(key, "nowhere") for one in alone] for key in rows]
+    everybody = {key for one in said for key in one.group}
+    alike = {unit[key] for key in everybody if [one.group.get(key, "nowhere") for one in alone] in places}
+    return mine > 0 and near == mine + 0.5 and units <= {who, by} and len(alike) > len(units)
 
 
 def _near(

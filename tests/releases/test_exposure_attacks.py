@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from sqlglot import parse_one
-from tests.curator.offices import office, staff
+from tests.curator.offices import BY, CARD, office, staff
 from tests.releases.registers import listed
 from tests.releases.test_exposure_cases import COLUMNS, ILL, opened, people, where
 
@@ -307,6 +307,19 @@ def an_income(folder):
     rows = opened(folder, paid())
     table(rows, "town", value="income", rules="p=10")
     return table(where(rows, YOUNG), "town", value="income", rules="p=10")
+
+
+@pytest.mark.parametrize("bounds", ["[0, 1000000]", "[-1000000, 1000000]", ""])
+def test_an_income_in_a_town_in_which_no_other_has_any_is_refused(tmp_path, bounds):
+    """The sum of the town is as much as one of them can have at most, and nobody knows that somebody has it all."""
+    rows = [row | {"income": 5000 if row["age"] >= 79 else 0} for row in people(120)]
+    with pytest.MonkeyPatch.context() as patch:
+        said = f"bounds = {bounds}" if bounds else ""
+        patch.setitem(COLUMNS, "income", f'kind = "integer"\nrole = "sensitive"\n{said}')
+        read = opened(tmp_path, rows)
+    table(read, "town", value="income", rules="min=3")
+    with pytest.raises(Exposed, match="reveals income of a group of 1 person"):
+        table(where(read, YOUNG), "town", value="income", rules="min=3")
 
 
 @expect("refused")
@@ -782,6 +795,22 @@ def a_table_that_a_restored_workspace_has_forgotten(folder):
     restore(copy, folder / "again", forget=True)
     with Curator(folder / "again") as curator:
         return table(where(curator.workspace.original("p"), YOUNG))
+
+
+@expect("refused")
+def an_audited_sum_to_which_one_person_contributes_all(folder):
+    """Had anybody else in Rome lost something, that one might have more."""
+    data = staff(60)
+    salaries = [5000 if n == 3 else 0 if n % 3 == 0 else 100 * (n % 7) for n in range(60)]
+    data = data.set_column(data.column_names.index("salary"), "salary", pa.array(salaries))
+    pq.write_table(data, folder / "staff.parquet")
+    low = [replace(one, bounds=(-9000, 9000)) if one.name == "salary" else one for one in CARD.columns]
+    card = replace(CARD, columns=tuple(low))
+    with Curator.create(folder / "office", {"staff": (folder / "staff.parquet", card)}, dc.Pure(3)) as curator:
+        curator.audit("staff", {"salary": "sum"}, by=BY)
+        curator.ask_audited("SELECT SUM(salary) AS s FROM staff WHERE city = 'Rome'")
+        rows = curator.workspace.original("staff").where("who <> 3")
+    return table(rows, "city", value="salary", rules="min=3")
 
 
 @expect("refused")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from discreet.cli.options import Json
+from discreet.cli.options import Folder, Json
 from discreet.cli.output import console, figures, print_json, working
-from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from discreet.cli.options import Json
+from discreet.cli.options import Folder, Json
 from discreet.cli.output import console, grid, print_json
-from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, LedgerError
 
 if TYPE_CHECKING:
@@ -130,11 +129,11 @@ def limit(
       discreet budget limit clinic visits/analyst --budget "epsilon=5, delta=1e-6" --why "agreed by the board"
     """
     from discreet.budget.entries import limit_warnings
-    from discreet.cli.workspace import budget_of
+    from discreet.budget.filter import Budget
     from discreet.curator.audited import require_noise
     from discreet.curator.curator import Curator
 
-    limit = budget_of(budget)
+    limit = Budget.parse(budget)
     with Curator(folder) as curator:
         before = curator.ledger.account(account)
         require_noise(curator.ledger, [account.partition("/")[0]])

@@ -420,9 +420,9 @@ def _charging(
             ledger.account(str(account))
             yield LedgerCharge(ledger, str(account), what)
     else:
-        from discreet.cli.workspace import loss_of
+        from discreet.core.loss import parse_loss
 
-        file, limit = beside / f"{participant.name}.ledger", loss_of(str(budget))
+        file, limit = beside / f"{participant.name}.ledger", parse_loss(str(budget))
         with open_ledger(file) if file.exists() else create_ledger(file) as ledger:
             _set_limit(ledger, limit, file)
             yield LedgerCharge(ledger, _KEY_ACCOUNT, what)

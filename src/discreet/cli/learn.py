@@ -122,7 +122,7 @@ def _privately(
 ) -> None:
     """Without a ledger: registered beside the card."""
     from discreet.cli.publish import warn_of_others
-    from discreet.releases.pipeline import NO_LEDGER
+    from discreet.releases.uncharged import NO_LEDGER
     from discreet.verbs.learn.learn import learn as make
 
     if workspace is not None:

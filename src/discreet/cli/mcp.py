@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from discreet.cli.workspace import loss_of
 from discreet.core.optional import extra
 from discreet.errors import BadInput
 
@@ -43,8 +42,9 @@ def mcp(
     To serve agents over HTTP: discreet serve WORKSPACE --mcp epsilon=0.5
     """
     from discreet.budget.filter import Budget
+    from discreet.core.loss import parse_loss
 
-    limit = Budget(loss_of(cap))
+    limit = Budget(parse_loss(cap))
     if (folder is None) == (service is None):
         raise BadInput("Name the folder of a workspace, or a --service.", hint="One of them is needed, not both.")
     if service is not None:

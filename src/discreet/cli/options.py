@@ -14,6 +14,8 @@ from discreet.core.optional import extra
 from discreet.core.text import meant
 from discreet.errors import BadInput
 
+Folder = Annotated[Path, Argument(help="The workspace's folder.", metavar="WORKSPACE")]
+TableName = Annotated[str, Argument(help="The table.", metavar="TABLE")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 CardTable = Annotated[
     str | None, Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME")

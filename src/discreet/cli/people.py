@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json
+from discreet.cli.options import Folder, Json
 from discreet.cli.output import console, grid, print_json
-from discreet.cli.workspace import Folder, budget_of, tell_if_above
+from discreet.cli.workspace import tell_if_above
 from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def add(
       discreet people add clinic ann --budget "epsilon=1, delta=1e-7" --table visits
       discreet people add clinic eve --role auditor
     """
-    limit = None if budget is None else budget_of(budget)
+    from discreet.budget.filter import Budget
+
+    limit = None if budget is None else Budget.parse(budget)
     with _desk(folder) as (desk, host):
         password = desk.access.add_person(host, name, role, budget=limit, tables=table or None)
         _tell(name, password)

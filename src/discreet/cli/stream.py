@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json
+from discreet.cli.options import Folder, Json, TableName
 from discreet.cli.output import console, figures, grid, print_json, working
-from discreet.cli.workspace import Folder, TableName
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -158,7 +158,8 @@ def _from_file(
     """Without a ledger: registered beside the card."""
     from discreet.cli.publish import registered_in, warn_of_others
     from discreet.core.holder_copy import holder_file
-    from discreet.releases.pipeline import NO_LEDGER, require_places
+    from discreet.releases.pipeline import require_places
+    from discreet.releases.uncharged import NO_LEDGER
     from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
     from discreet.verbs.synthesize.synthesize import synthesize as make
 

@@ -1,4 +1,4 @@
-"""`discreet workspace`: backups, moving, retention and upgrades of what a workspace has stored."""
+"""`discreet workspace` check, backup, restore, move-ledger, trim and upgrade: the upkeep of a workspace."""
 
 from __future__ import annotations
 
@@ -8,12 +8,29 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json
-from discreet.cli.output import print_json, working
-from discreet.cli.workspace import Folder
+from discreet.cli.options import Folder, Json
+from discreet.cli.output import print_checks, print_json, working
 from discreet.core.text import number
 
+app = typer.Typer(rich_markup_mode=None)
 
+
+@app.command("check")
+def check(folder: Folder) -> None:
+    """Check a workspace: who can read it, its tables, and the ledger entry by entry.
+
+    \b
+    Example:
+      discreet workspace check clinic
+
+    The exit status is 1 if something is wrong. `discreet serve --check` also checks people, certificate and address.
+    """
+    from discreet.service.check import workspace_checks
+
+    print_checks(workspace_checks(folder, served=False))
+
+
+@app.command("backup")
 def backup(
     folder: Folder,
     file: Annotated[Path, Argument(help="A new file.", metavar="COPY")],
@@ -35,6 +52,7 @@ def backup(
         typer.echo("The ledger is in PostgreSQL and not in the backup: back up that database now, after the folder.")
 
 
+@app.command("restore")
 def restore(
     file: Annotated[Path, Argument(help="What `backup` made.", metavar="COPY")],
     folder: Annotated[Path, Argument(help="A new folder.", metavar="WORKSPACE")],
@@ -73,6 +91,7 @@ def restore(
         )
 
 
+@app.command("move-ledger")
 def move_ledger(
     folder: Folder,
     to: Annotated[str, Option(help="A PostgreSQL database without a ledger.", metavar="ADDRESS")],
@@ -95,6 +114,7 @@ def move_ledger(
     typer.echo(f"{folder}/ledger.db, service.db, register.db and streams.db")
 
 
+@app.command("trim")
 def trim(
     folder: Folder,
     *,
@@ -142,6 +162,7 @@ def trim(
         typer.echo(f"{what}: {len(sizes):,} {verb}, {sum(sizes) / 1e6:,.1f} MB")
 
 
+@app.command("upgrade")
 def upgrade(
     folder: Folder,
     *,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json
-from discreet.cli.output import console, grid, print_checks, print_json, working
+from discreet.cli import upkeep
+from discreet.cli.options import Folder, Json, TableName
+from discreet.cli.output import console, grid, print_json, working
 from discreet.core.text import number
 from discreet.errors import BadInput
 
@@ -17,12 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.budget.filter import Budget
-    from discreet.core.loss import Loss
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.private import Synthesize
 
-Folder = Annotated[Path, Argument(help="The workspace's folder.", metavar="WORKSPACE")]
-TableName = Annotated[str, Argument(help="The table.", metavar="TABLE")]
 BudgetText = Annotated[
     str, Option("--budget", help='Privacy budget: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
 ]
@@ -36,6 +34,7 @@ app = typer.Typer(
       discreet workspace init clinic --table visits=visits.parquet --card visits.toml --budget "epsilon=3, delta=1e-6"
     """,
 )
+app.add_typer(upkeep.app)
 
 
 @app.command("init")
@@ -70,6 +69,7 @@ def init(
     most as many rows of each person as the card allows, and values outside their bounds are clamped. Earlier releases
     that are registered beside a card count in the workspace.
     """
+    from discreet.budget.filter import Budget
     from discreet.curator.curator import Curator
 
     pairs = _pairs(table)
@@ -86,7 +86,7 @@ def init(
     options = {"ledger": ledger, "analyst": analyst or None}
     with (
         working("Registering"),
-        Curator.create(folder, tables, budget_of(budget), public=dict(about_nobody), **options) as curator,
+        Curator.create(folder, tables, Budget.parse(budget), public=dict(about_nobody), **options) as curator,
     ):
         _show(curator, as_json)
         if not as_json:
@@ -124,11 +124,12 @@ def add_table(
 
     No one may query it until you add an analyst (`add-analyst`).
     """
+    from discreet.budget.filter import Budget
     from discreet.curator.curator import Curator
 
     [(name, source)] = _pairs([table])
     with working("Registering"), Curator(folder) as curator:
-        curator.add_table(name, source, card, budget_of(budget))
+        curator.add_table(name, source, card, Budget.parse(budget))
         _show(curator, as_json)
         if not as_json:
             _tell_adopted(curator, name)
@@ -183,10 +184,11 @@ def add_analyst(
     Example:
       discreet workspace add-analyst clinic ann --table visits --budget "epsilon=1, delta=1e-7"
     """
+    from discreet.budget.filter import Budget
     from discreet.curator.curator import Curator
 
     with Curator(folder) as curator:
-        curator.add_analyst(name, budget_of(budget), table or None)
+        curator.add_analyst(name, Budget.parse(budget), table or None)
         _show(curator, as_json)
         if not as_json:
             tell_if_above({one.name: one.budget for one in curator.ledger.accounts()}, name)
@@ -326,37 +328,8 @@ def audit(
     out.print(f"Ask it with discreet ask {folder} … --audited.")
 
 
-@app.command("check")
-def check(folder: Folder) -> None:
-    """Check a workspace: who can read it, its tables, and the ledger entry by entry.
-
-    \b
-    Example:
-      discreet workspace check clinic
-
-    The exit status is 1 if something is wrong. `discreet serve --check` also checks people, certificate and address.
-    """
-    from discreet.service.check import workspace_checks
-
-    print_checks(workspace_checks(folder, served=False))
-
-
 def _named(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def budget_of(text: str) -> Budget:
-    """Parse a budget such as "epsilon=3, delta=1e-6" or "epsilon=1 per month; epsilon=10 in total"."""
-    from discreet.budget.filter import Budget
-
-    return Budget.parse(text)
-
-
-def loss_of(text: str) -> Loss:
-    """Parse a loss such as "epsilon=3, delta=1e-6"."""
-    from discreet.core.loss import parse_loss
-
-    return parse_loss(text)
 
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:

@@ -92,6 +92,12 @@ class Column:
                 raise BadInput(f"Column {self.name!r}: {field_} is a list of values, not {said!r}.")
             object.__setattr__(self, field_, said if said is None else tuple(map(_of_python, said)))
 
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether the card says that a number may be below 0."""
+        ends = self.bounds or self.categories or ()
+        return self.kind in (Kind.INTEGER, Kind.REAL, Kind.DECIMAL) and any(one < 0 for one in ends)  # type: ignore[operator]  # numbers
+
     def problems(self) -> list[Problem]:
         """Everything about this column that contradicts itself."""
         found: list[tuple[str, str]] = []

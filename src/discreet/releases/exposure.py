@@ -376,9 +376,23 @@ class _Space:
         for part in parts:
             system = self._system(part)
             told_of = all(system.part[atom] >= 0 for atom in target.atoms)
-            if told_of and system.verdict(target, how, self._deadline) is Verdict.DETERMINED:
+            if not told_of or (how.share == SAME and self._among_more(part, target, how)):
+                continue
+            if system.verdict(target, how, self._deadline) is Verdict.DETERMINED:
                 return True
         return False
+
+    def _among_more(self, part: Sequence[Told], target: SumTarget, how: Closeness) -> bool:
+        """Whether some releases alone tell an amount as that of a larger group, and all together as one person's own.
+
+        If the others of the group have nothing, it is as large as the largest estimate; but no one knows that yet.
+        """
+        units = frozenset[int]().union(*self._space.people.units_of(np.array(target.atoms)).values())
+        own = self._system(part).by_unit.get(target.unit, {})
+        groups = np.stack([one.group for one in part])
+        alike = [np.flatnonzero((groups == groups[:, [atom]]).all(axis=0)) for atom in target.atoms]
+        more = self._people(np.unique(np.concatenate(alike)).tolist()) > self._people(target.atoms)
+        return more and units <= {target.unit, how.by} and any(own.get(atom) for atom in target.atoms)
 
     def _system(self, told: Sequence[Told]) -> SumSystem:
         key = tuple(map(id, told))

@@ -152,7 +152,8 @@ def _facts(rows: Table, told: Sequence[Column]) -> tuple[Figures, ...]:
         side = FactSide("holder", (), (sql.column(unit),), find, leaves, each_leaf(leaves))
         amounts = people.column(name).to_numpy().astype(np.float64)
         codes = np.arange(leaves).reshape(-1, 1)
-        facts.append(Figures(rows, (side,), codes, amounts, amounts, measure=name, amount=amount))
+        positive = not rows.card[name].may_be_negative
+        facts.append(Figures(rows, (side,), codes, amounts, amounts, measure=name, amount=amount, nonnegative=positive))
     return tuple(facts)
 
 

@@ -95,6 +95,7 @@ class Answered:
     amounts: Numbers
     sums: Numbers
     """Sum of each group, as it was answered."""
+    nonnegative: bool = True
 
     @property
     def tells(self) -> tuple[str, ...]:
@@ -111,8 +112,9 @@ class Answered:
         records = Records(who.cast(pa.string()), who, none + 1, self.group[here], none, {}, self.amounts[here], (unit,))
         places = np.arange(count)
         measure = f"{self.measure} in 10^-0"
+        starts, sums = np.arange(count + 1), self.sums
         told = Told(
-            0, "", none[:0], (), ((),), none[:1], 1, np.arange(count + 1), places, self.sums, self.sums, places, measure
+            0, "", none[:0], (), ((),), none[:1], 1, starts, places, sums, sums, places, measure, self.nonnegative
         )
         return records, told
 

@@ -34,6 +34,7 @@ from discreet.releases.register import (
 )
 
 _TRIES = 5
+_GIVE_A_REASON = "give a reason (--despite, table.despite, or “Override exposure” in the console)"
 _final: ContextVar[Path | None] = ContextVar("final", default=None)
 _rehearsed: ContextVar[list[Weighed] | None] = ContextVar("rehearsed", default=None)
 
@@ -344,7 +345,7 @@ def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
         )
     else:
         remedy = "Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead."
-    return f"{passing}{remedy} To release it anyway, give a reason: --despite, table.despite, or “Override exposure”."
+    return f"{passing}{remedy} To release it anyway, {_GIVE_A_REASON}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -374,7 +375,7 @@ def require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
         raise Unsound(
             problem,
             hint="If the card was copied or renamed, use it under its old name: the register is in its folder. "
-            f"{REGISTER.remedy} To start a new one, give a reason: --despite, table.despite, or “Override exposure”.",
+            f"{REGISTER.remedy} To start a new one, {_GIVE_A_REASON}.",
         )
     return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
 

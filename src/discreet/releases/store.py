@@ -17,7 +17,7 @@ shows the world one answer, which is what was paid for. A failure that rows, lim
 is sealed as one, and the question fails from then on. Otherwise a question that fails on some noisy figures, or takes
 about as long as it may, could be asked again and again for one charge, each time with other noise or another time.
 
-Of a backup no one knows what was lost before its seal: a question that was being answered while it was made may have
+A backup does not show what was lost before its seal: a question that was being answered while it was made may have
 been answered and sealed since. So what was charged before a workspace was restored, and is not answered in it, is
 answered no more.
 """

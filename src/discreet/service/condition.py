@@ -85,13 +85,13 @@ class Condition:
         self._databases = Lookup(self._ask)
         self._disk = Lookup(lambda: shutil.disk_usage(desk.workspace.folder).free)
 
-    async def found(self) -> DatabaseState | None:
+    async def databases(self) -> DatabaseState | None:
         """The figures from the databases; ``None`` if they do not answer in time."""
         return await self._databases.within(self._wait)
 
     async def problems(self) -> dict[str, str]:
         """The problem of each part, in words that anyone may read; empty if there is none."""
-        found, free = await asyncio.gather(self.found(), self._disk.within(self._wait))
+        found, free = await asyncio.gather(self.databases(), self._disk.within(self._wait))
         said = {"database": "" if found is not None else "The database does not answer.", "disk": "", "queue": ""}
         if free is None:
             said["disk"] = "The disk does not answer."

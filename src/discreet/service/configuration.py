@@ -130,7 +130,7 @@ KEYS = (
     Key("names", _LIST, "Host names that people use; requests for any other are refused.", "--name"),
     Key("cert", _PATH, "TLS certificate chain, a PEM file.", "--cert"),
     Key("key", _PATH, "Its key, a PEM file.", "--key"),
-    Key("insecure", _YES, "Listen on the network without TLS: something else encrypts.", "--insecure"),
+    Key("insecure", _YES, "Listen on the network without TLS, where something else encrypts.", "--insecure"),
     Key("behind_proxy", _YES, "A proxy on this computer ends TLS and forwards client addresses.", "--behind-proxy"),
     Key("local_metrics", _YES, "Programs on this computer read the metrics without a token.", "--local-metrics"),
     Key("mcp", _CAP, "Serve language-model agents; each token may spend this much.", "--mcp", "agents_cap"),

@@ -38,7 +38,7 @@ def in_process(app: ASGIApp) -> Call:
     return call
 
 
-def proved(app: ASGIApp, digest: str) -> Call:
+def in_process_by_digest(app: ASGIApp, digest: str) -> Call:
     """Sends requests to an app of this process, in the name of someone who proved to know the token of this digest."""
 
     async def call(method: str, path: str, given: Mapping[str, Any] | None, _token: str | None = None) -> Any:

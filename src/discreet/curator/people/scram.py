@@ -35,7 +35,7 @@ class Verifier:
         client_key = hmac.digest(salted, b"Client Key", "sha256")
         return cls(hashlib.sha256(client_key).digest(), hmac.digest(salted, b"Server Key", "sha256"))
 
-    def proved(self, proof: bytes, exchange: bytes) -> bool:
+    def accepts(self, proof: bytes, exchange: bytes) -> bool:
         """Whether a client that sent this proof, after this exchange of messages, knows the token."""
         signature = hmac.digest(self.stored_key, exchange, "sha256")
         if len(proof) != len(signature):

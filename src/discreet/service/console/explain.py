@@ -67,7 +67,7 @@ PQ = """Prior–posterior (pq) rule: as the p% rule, for contributors who alread
 per cent."""
 
 DOMINANCE = """(n,k)-dominance: a cell is sensitive if its n largest contributors make up more than k per cent of it, \
-since the total then nearly tells their values."""
+since the total then nearly reveals their values."""
 
 INTERVAL = """Rows and columns of a table add up, so a reader can compute a lower and an upper bound of every \
 suppressed cell: its feasibility interval. A sensitive cell is protected when this interval is at least as wide as \

@@ -24,7 +24,7 @@ from discreet.service.postgres.session import (
     Session,
 )
 from discreet.service.postgres.session_settings import REPORTED
-from discreet.service.postgres.sqlstate import told
+from discreet.service.postgres.sqlstate import error_message
 from discreet.service.postgres.statements import Parameters, Statement, statements
 from discreet.service.postgres.stream import Stream
 from discreet.service.postgres.values import as_formats, encoder
@@ -337,7 +337,7 @@ class Connection:
             self.session.fail()
             self._skipping, self._owed = True, None
             if isinstance(error, NotSignedIn):  # the token has expired or was revoked
-                self.stream.send(told(error, "FATAL"))
+                self.stream.send(error_message(error, "FATAL"))
                 await self.stream.flush()
                 raise Ended from None
             self.stream.send(_told(error))
@@ -357,7 +357,7 @@ _SAID: dict[type[Exception], tuple[str, str]] = {
 
 def _told(error: Exception) -> bytes:
     if isinstance(error, DiscreetError):
-        return told(error)
+        return error_message(error)
     if type(error) in _SAID:
         return messages.error("ERROR", *_SAID[type(error)])
     _LOG.error("fault", exc_info=error)  # its words are for no one

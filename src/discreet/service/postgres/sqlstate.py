@@ -43,6 +43,6 @@ def code_of(error: DiscreetError) -> str:
     return next(code for kind, code in _CODES if isinstance(error, kind))
 
 
-def told(error: DiscreetError, severity: str = "ERROR") -> bytes:
+def error_message(error: DiscreetError, severity: str = "ERROR") -> bytes:
     """An error as a message."""
     return messages.error(severity, code_of(error), error.message, error.hint.strip())

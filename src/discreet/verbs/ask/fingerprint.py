@@ -36,13 +36,14 @@ from discreet.verbs.ask.plan import Part, Plan
 from discreet.verbs.ask.postprocess import MostFrequent
 from discreet.verbs.ask.rows import Rows
 
-_UNUSED: dict[object, set[str]] = {Rows: {"engine", "columns"}, OwnedRows: {"places"}, Part: {"written"}}
-"""Fields that no answer depends on: the engine, columns and places that a plan has no more, the text of a query."""
+_UNUSED: dict[object, set[str]] = {Rows: {"engine", "columns", "table"}, OwnedRows: {"places"}, Part: {"written"}}
+"""Fields that no answer depends on: the engine, columns and places that a plan has no more, the text of a query, and
+the table that rows are all of, which decides only what is measured."""
 _ALWAYS = {"name", "units", "sets", "written"}
 """Fields without a mention where a plan has one part, with one set of groups."""
 _WRITER = json.JSONEncoder(sort_keys=True, check_circular=False)
 _READ = {"this", "expression", "expressions", "low", "high", "table", "is_string", "to", "safe"}
-"""Node types that the rules know; any other node is compared as it is."""
+"""Arguments of a node that the rules know: a node with any other is compared as it is."""
 _TRUTH, _TEXT, _NUMBER, _WHOLE = "truth", "text", "number", "whole number"
 _TYPES = {Kind.TEXT: _TEXT, Kind.INTEGER: _NUMBER, Kind.REAL: _NUMBER, Kind.BOOLEAN: _TRUTH}
 

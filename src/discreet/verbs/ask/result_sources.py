@@ -15,7 +15,7 @@ from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.postprocess import ERROR, attempt
-from discreet.verbs.ask.result_columns import AnswerColumn, Answers, Noisy, beside, single
+from discreet.verbs.ask.result_columns import AnswerColumn, Answers, Noisy, join_singles, single
 from discreet.verbs.ask.results import AGGREGATES, ResultSelect, is_aggregated, require_clauses
 from discreet.verbs.ask.rows import position
 from discreet.verbs.ask.syntax import answer_name
@@ -39,7 +39,7 @@ def outer_select(
     scope = _Scope(singles=singles)
     for place, (name, answers, join) in enumerate(sources):
         scope.add(name, answers, join, f"s{place}")
-    source = beside(scope.query, singles)
+    source = join_singles(scope.query, singles)
     where = select.args.get("where")
     if where is not None:
         plain = ResultSelect(select, source, scope.find, scope.missing)

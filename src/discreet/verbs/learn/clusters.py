@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
-from discreet.core.report import Picture, beside, stacked
+from discreet.core.report import Picture, grouped_bars, stacked
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
@@ -73,7 +73,7 @@ class Centres:
     def picture(self) -> Picture:
         """A bar for each column of each centre."""
         names = [one.name for one in self.features]
-        drawn = [beside(f"Cluster {place}", names, {"centre": one}) for place, one in enumerate(self.centres)]
+        drawn = [grouped_bars(f"Cluster {place}", names, {"centre": one}) for place, one in enumerate(self.centres)]
         return stacked("Centres of clusters", drawn, caption="From 0, at the lower bound of a column, to 1.")
 
     def __str__(self) -> str:

@@ -28,7 +28,8 @@ from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
-from discreet.releases.pipeline import Uncharged, release, require_places
+from discreet.releases.pipeline import release, require_places
+from discreet.releases.uncharged import Uncharged
 from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
 from discreet.verbs.learn.learner import Learn, Learner, Model, NoisySums, Trainer, exact_sums
 from discreet.verbs.learn.private.learner import PrivateLearner

@@ -82,7 +82,7 @@ class Statistics(Learner):
     """
 
     name: ClassVar[str]
-    measure: ClassVar[str] = "closeness, as a share of the bounds"
+    measure: ClassVar[str] = "closeness, as a share of the range"
     model = Summary
     of: Of = parameter("Statistic of each column.", default="mean")
     columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")

@@ -155,8 +155,7 @@ def _known(cells: Cells, source: Source, value: str | None, method: TableMethod,
     if not cells.tables[0].what:
         hides = getattr(method, "zeros", False) or any(isinstance(rule, Zero | Request) for rule in rules)
         return cells if hides else cells.knowing(np.minimum(cells.values, 1).clip(0), cells.upper)
-    bounds = source.card[value].bounds if isinstance(source, Table) and value is not None else None
-    if bounds is not None and bounds[0] < 0:  # type: ignore[operator]  # a number, as what is added up
+    if isinstance(source, Table) and value is not None and source.card[value].may_be_negative:
         return cells.knowing(np.full(len(cells), -np.inf), cells.upper)
     return cells
 

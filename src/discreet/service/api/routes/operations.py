@@ -73,7 +73,7 @@ async def metrics(
     state = request.app.state
     near = state.settings.local_metrics and _is_near(request) and token is None and session is None
     admitted = _nothing() if near else state.metrics_readers.require(request)
-    _, problems, found = await asyncio.gather(admitted, state.condition.problems(), state.condition.found())
+    _, problems, found = await asyncio.gather(admitted, state.condition.problems(), state.condition.databases())
     now = Now(problems, found, state.turns, names=not near)
     return Response(state.metrics.text(now), media_type=CONTENT)
 

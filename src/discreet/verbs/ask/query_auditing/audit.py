@@ -139,7 +139,14 @@ class Audit:
             return None
         figures = {name: np.array([float(one or 0) for one in some]) for (_, name), some in told.items()}
         return tuple(
-            Answered(name, self._facts.unit, sets.group, self._facts.amounts(name), some)
+            Answered(
+                name,
+                self._facts.unit,
+                sets.group,
+                self._facts.amounts(name),
+                some,
+                nonnegative=not self.card[name].may_be_negative,
+            )
             for name, some in figures.items()
         )
 

@@ -95,7 +95,11 @@ class Exact:
             figures[f"best heuristic ({best[1]})"] = self._rank(*best[0])
             if reached > best[0] or problem.visible(outcome.after):  # it never is, but a solver computes in floats
                 outcome, figures["exact"] = best[2], self._rank(*best[0])
-        facts = (*_told(problem, solved, self, figures["exact"]), *_beside(figures), *_conflicts(problem, outcome))
+        facts = (
+            *_proof_facts(problem, solved, self, figures["exact"]),
+            *_comparison(figures),
+            *_conflicts(problem, outcome),
+        )
         return HidingResult(outcome.after, outcome.steps, facts=facts)
 
     def _rank(self, one: int, other: int) -> tuple[int, int]:
@@ -151,14 +155,14 @@ def _conflicts(problem: HidingProblem, outcome: HidingResult) -> list[tuple[str,
     return [("in conflict", "; ".join(told) + more)] if told else []
 
 
-def _beside(figures: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
+def _comparison(figures: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
     return [
         (name, f"{number(lost, 'itemset')} lost, {number(changed, 'item')} removed")
         for name, (lost, changed) in figures.items()
     ]
 
 
-def _told(
+def _proof_facts(
     problem: HidingProblem, solved: ExactSolution, exact: Exact, reached: tuple[int, int]
 ) -> list[tuple[str, str]]:
     """Facts for the report: whether the border is kept, whether the result is proved optimal, the program's size."""
@@ -199,7 +203,7 @@ def solve(classes: Classes, start: Transactions | None, first: str, until: float
     None if there is no start and no solution was found.
     """
     program = _Program(classes)
-    given = None if start is None else program.started(start)
+    given = None if start is None else program.values_of(start)
     goals = (program.lost, program.changed) if first == "lost" else (program.changed, program.lost)
     begun = time.monotonic()
     value, bound = program.settle(goals[0], given, begun + _FIRST_PART * (until - begun))
@@ -214,7 +218,7 @@ def solve(classes: Classes, start: Transactions | None, first: str, until: float
         told += "; transactions with many secrets lose two items at most, or what a heuristic takes"
     if not program.sharp:
         told += "; confidences are a little lower than they must be"
-    return ExactSolution(program.taken(value), bound if classes.complete and program.sharp else 0, told)
+    return ExactSolution(program.removals(value), bound if classes.complete and program.sharp else 0, told)
 
 
 def reached(share: Fraction, most: int) -> Fraction:
@@ -295,7 +299,7 @@ class _Program:
         self.row(by, -np.inf, high)
         self.limits.append(self.rows[-1])
 
-    def started(self, after: Transactions) -> Array:
+    def values_of(self, after: Transactions) -> Array:
         """A heuristic's solution as values of the variables."""
         value = np.zeros(self.size)
         number = {key: place for place, key in enumerate(self.keys)}
@@ -317,7 +321,7 @@ class _Program:
             value[self.size - len(self.classes.secrets) + place] = float(left < secret.support)
         return value
 
-    def taken(self, value: Array) -> dict[int, Sequence[str]]:
+    def removals(self, value: Array) -> dict[int, Sequence[str]]:
         """Items removed from each transaction."""
         found: dict[int, Sequence[str]] = {}
         used = [0] * len(self.classes.classes)

@@ -66,8 +66,8 @@ class Additive(PrivateLearner):
     def how(self) -> tuple[str, ...]:
         """The steps of learning."""
         return (
-            "every column was counted by the target with exact noise; intervals that noise hides from each other were "
-            "joined, and log odds drawn towards those of all rows as far as noise explains them",
+            "every column was counted by the target with exact noise; intervals that the noise cannot "
+            "distinguish were merged, and log odds were shrunk towards those of all rows as far as noise explains them",
             f"columns were weighed against each other in {_PASSES} passes with noisy gradients",
         )
 

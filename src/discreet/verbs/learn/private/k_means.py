@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import log2, sqrt
+from math import log, log2, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -25,12 +25,12 @@ _ROUNDS = 2
 _MOST_CELLS = 1 << 16
 _MOST_COLUMNS = 16
 _FEWEST = 3.0
-"""Least count of a cell that is used, in deviations of its noise."""
+"""Deviations of its noise that a cell has at least; more where there are so many cells that noise fills some."""
 _MOST_ROWS = 0.8
 """Share of the rows that should be in cells which noise does not hide."""
 _SETTLE = 50
-_CANDIDATES = 1000
-"""Cells that a centre may begin in: the fullest."""
+_DISTANCES = 1 << 22
+"""Distances between cells that a centre may begin in and all others: the fullest cells, and some of all others."""
 _MOVES = 20
 
 
@@ -72,7 +72,6 @@ class KMeans(PrivateLearner):
 
         counted = lesson.meter.histograms([cell], [side**many], _GRID)
         points, weights = _occupied(counted.sums.reshape((side,) * many), counted.deviation)
-        says_nothing = not len(weights)
         centres = _first_centres(points, weights, self.count, many)
         share = (1 - _GRID) / (2 * _ROUNDS)
         for _ in range(_ROUNDS):
@@ -96,9 +95,10 @@ class KMeans(PrivateLearner):
             told = held.sums > _FEWEST * (held.deviation + moved.deviation * sqrt(many))
             step = np.where(told[:, None], moved.sums.reshape(self.count, many) / enough[:, None], 0.0)
             centres = np.clip(centres + step, 0.0, 1.0)
+        says_nothing = not len(weights) or held.sums.sum() < 2 * _FEWEST * held.deviation * sqrt(self.count)
         features = tuple(one.feature for one in lesson.codings if isinstance(one.feature, NumberFeature))
         ordered = sorted(tuple(round(float(one), 9) for one in line) for line in centres)
-        return Fitted(Centres(features, tuple(ordered)), {}, says_nothing)
+        return Fitted(Centres(features, tuple(ordered)), {}, bool(says_nothing))
 
     def how(self) -> tuple[str, ...]:
         """The steps of learning."""
@@ -138,7 +138,7 @@ def _occupied(cells: Figures, deviation: float) -> tuple[Figures, Figures]:
     """
     total, side, many = float(cells.sum()), cells.shape[0], cells.ndim
     while True:
-        full = np.where(cells > _FEWEST * deviation, cells, 0.0)
+        full = np.where(cells > max(_FEWEST, log(cells.size) / sqrt(2)) * deviation, cells, 0.0)
         if full.sum() >= _MOST_ROWS * total or side == 2:
             places = np.argwhere(full > 0)
             return (places + 0.5) / side, full[full > 0]
@@ -156,7 +156,8 @@ def _first_centres(points: Figures, weights: Figures, count: int, columns: int) 
     spread = (np.arange(count) + 0.5) / count
     if not len(points):
         return np.repeat(spread[:, None], columns, axis=1)
-    seeds = points[np.argsort(-weights, kind="stable")[:_CANDIDATES]]
+    order, many = np.argsort(-weights, kind="stable"), max(2, _DISTANCES // len(points))
+    seeds = points[np.unique(np.append(order[: many // 2], order[:: max(1, 2 * len(order) // many)]))]
     apart = _squares(seeds, points)
     centres = np.empty((0, columns))
     for _ in range(count):

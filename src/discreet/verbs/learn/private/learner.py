@@ -37,7 +37,7 @@ from discreet.releases.method import (
 from discreet.verbs.learn.frame import features_of
 from discreet.verbs.learn.private.coding import Coding, coded_rows, target_coding
 from discreet.verbs.learn.private.meter import Allowance, Lesson, Meter, noise_for
-from discreet.verbs.learn.private.scoring import told
+from discreet.verbs.learn.private.scoring import report_sentence
 
 REPORT = Fraction(1, 20)
 """Share of the allowance for the error report."""
@@ -194,7 +194,13 @@ class PrivateLearner(Method[dict[str, Any]]):
         from discreet.verbs.learn.private.load import load_model  # which knows all models, of which some are ours
 
         payload = self.run(table, bench.entropy, bench.progress)
-        said = (_NOTHING,) if payload["says_nothing"] else (told(payload["report"]),) if payload["report"] else ()
+        said = (
+            (_NOTHING,)
+            if payload["says_nothing"]
+            else (report_sentence(payload["report"]),)
+            if payload["report"]
+            else ()
+        )
         model = load_model(payload)
         return Made(
             payload,

@@ -128,7 +128,7 @@ def _figures(counts: Figures, deviation: float, groups: int) -> dict[str, float 
     return {"rows": rows, "accuracy": accuracy, "accuracy_error": error, **(figures if told else {})}
 
 
-def told(report: Mapping[str, Any]) -> str:
+def report_sentence(report: Mapping[str, Any]) -> str:
     """A report in a sentence."""
     if report.get("r2") is not None:
         return f"R² is {report['r2']:.3f} ± {report['r2_error']:.3f} on {MEASURED_ON}, measured with noise."

@@ -69,7 +69,7 @@ def table_figures(
         measure=value or "",
         decimals=table.decimals,
         amount=exp.Coalesce(this=what.value.copy(), expressions=[sql.literal(0)]) if value is not None else None,
-        nonnegative=not what.negative,
+        nonnegative=not what.negative and not (value and what.rows.card[value].may_be_negative),
         share=share,
     )
 
