@@ -16,6 +16,7 @@ from playwright.sync_api import expect
 from tests.browser.steps import (
     ILL,
     JOB,
+    TUTORIALS,
     add_table,
     budget,
     choose,
