@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json, require_new
+from discreet.cli.options import Json, names_in, require_new
 from discreet.cli.output import bold, console, grid, print_json, stoppable
 from discreet.errors import BadInput
 
@@ -281,7 +281,7 @@ def coalition(
     terms = session.require_sums(load(file).terms)
     if_dropout = ""
     if of is not None:
-        members = tuple(name.strip() for name in of.split(",") if name.strip())
+        members = names_in(of)
         found = {members: leakage(terms, terms.parties, members)}
         stayed = included_parties(file)
         dropped = [party for party in terms.parties if stayed and party not in stayed]

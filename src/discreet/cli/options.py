@@ -101,6 +101,11 @@ def named_or_only(table: str | None, tables: Sequence[str]) -> str:
     return name
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a list with commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def require_new(path: Path | None) -> None:
     """An error if there is such a file already."""
     if path is not None and path.exists():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Folder, Json, TableName
+from discreet.cli.options import Folder, Json, TableName, names_in
 from discreet.cli.output import console, figures, grid, print_json, working
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def start(
     stream = Stream(
         called,
         steps,
-        by=_names(by),
-        sums=_names(sums),
+        by=names_in(by),
+        sums=names_in(sums),
         count=not no_count,
         bins=bins,
         time=time,
@@ -185,7 +185,3 @@ def _show(running: RunningStream, table: pa.Table, step: int, as_json: bool) -> 
     out = console()
     out.print(f"{running.called}, step {step:,} of {running.declared.horizon:,}")
     out.print(figures(table))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.split(",") if one.strip())

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from discreet.cli import upkeep
-from discreet.cli.options import Folder, Json, TableName
+from discreet.cli.options import Folder, Json, TableName, names_in
 from discreet.cli.output import console, grid, print_json, working
 from discreet.core.text import number
 from discreet.errors import BadInput
@@ -310,12 +310,12 @@ def audit(
     from discreet.curator.curator import Curator
     from discreet.releases.register import Register, notice
 
-    pairs = [one.partition(":") for one in _named(columns)]
+    pairs = [one.partition(":") for one in names_in(columns)]
     watched = {name.strip(): how.strip() or "sum" for name, _, how in pairs}
     if len(watched) < len(pairs):
         raise BadInput("A column has one kind of auditing.")
     with Curator(folder) as curator:
-        policy = curator.audit(table, watched, by=_named(by))
+        policy = curator.audit(table, watched, by=names_in(by))
         with Register(curator.workspace.register) as register:
             others = [one for one in register.entries() if one.table == table]  # which auditing does not weigh
     if others:
@@ -326,10 +326,6 @@ def audit(
     out = console()
     out.print(f"{table} now has query auditing: {policy}. Conditions may use {', '.join(policy.by) or 'nothing'}.")
     out.print(f"Ask it with discreet ask {folder} … --audited.")
-
-
-def _named(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
