@@ -25,7 +25,7 @@ from discreet.models.model import Model
     init=False,
 )
 class DeltaPresence(Model):
-    """Of the people of each class of the population a share between ``low`` and ``high`` is in the table.
+    """In each class of the population, the share of people who are in the table is between ``low`` and ``high``.
 
     By Nergiz, Atzori and Clifton (2007): the intruder knows the whole population, and the released classes. People of
     the population in no class of the table are surely not in it, which a ``low`` above 0 forbids; no suppression can

@@ -224,7 +224,7 @@ class _Space:
         return pinned, undecided
 
     def _narrowed(self, part: Sequence[Told], target: Target) -> bool:
-        """Whether some releases alone tell of a group that is too small already, and all together of fewer people.
+        """Whether some releases reveal something of a group that is too small, and all together of fewer people.
 
         Two files of classes of two people each may single out one of them, whom each of the files hides behind another.
         """
@@ -383,7 +383,7 @@ class _Space:
         return False
 
     def _among_more(self, part: Sequence[Told], target: SumTarget, how: Closeness) -> bool:
-        """Whether some releases alone tell an amount as that of a larger group, and all together as one person's own.
+        """Whether some releases reveal an amount of a larger group, and all together that it is one person's own.
 
         If the others of the group have nothing, it is as large as the largest estimate; but no one knows that yet.
         """

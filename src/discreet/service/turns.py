@@ -70,7 +70,7 @@ class Turns:
         return sum(map(len, self._lines.values()))
 
     def stalled(self) -> float:
-        """For how many seconds no turn began, although someone waits for others: 0 if no one does.
+        """Seconds since the last turn began, if someone waits for other people's questions; else 0.
 
         Those who wait behind their own questions alone do not count.
         """

@@ -48,7 +48,7 @@ class Made:
     rows: int = 0
     """How many rows were published from."""
     answer: str = ""
-    """What it is kept under, if it went through the one door, and so is among the answers."""
+    """Identity of the release in the store, if a curator made it; else empty."""
 
 
 @dataclass(frozen=True)

@@ -312,7 +312,7 @@ class _Planner:
         for table in select.find_all(exp.Table):
             if self._reads_answer(table):
                 raise BadQuery(
-                    f"{table.name} has figures, and rows cannot be compared with them.",
+                    f"{table.name} is an answer with noisy figures; rows cannot be compared with them.",
                     hint="Ask for the figures first, and write them as numbers.",
                 )
         if not _aggregates(select):

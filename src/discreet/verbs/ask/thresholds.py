@@ -123,8 +123,8 @@ class ThresholdSession:
         return int(figure)
 
     def error(self, questions: int) -> int:
-        """With 95 % confidence, of so many questions none is answered wrongly whose count is further from its threshold
-        than this."""
+        """Distance from its threshold beyond which every count is answered correctly, with 95 % confidence, over
+        this number of questions."""
         return self._mechanism.error(BETA, questions)
 
     def __repr__(self) -> str:

@@ -180,7 +180,7 @@ def promised(policy: Policy, card: Card, columns: Collection[str]) -> Statement:
         f"Anyone may know {_listed([*policy.by, *([card.unit] if card.unit else [])])} of everyone in {card.name}."
         if policy.by or card.unit
         else f"Anyone may know who is in {card.name}.",
-        "All that is released about the audited columns is in audited answers, in one history.",
+        "Nothing about the audited columns is released except audited answers, which share one history.",
         f"{card.whose} No one has more rows in {card.name} than its card allows, or lacks a required value.",
     ]
     if any(watch.how != BOUNDED for watch in watched.values()):

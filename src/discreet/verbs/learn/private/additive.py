@@ -67,7 +67,7 @@ class Additive(PrivateLearner):
         """The steps of learning."""
         return (
             "every column was counted by the target with exact noise; intervals that the noise cannot "
-            "distinguish were merged, and log odds were shrunk towards those of all rows as far as noise explains them",
+            "distinguish were merged, and log odds that noise could explain were shrunk towards those of all rows",
             f"columns were weighed against each other in {_PASSES} passes with noisy gradients",
         )
 

@@ -46,4 +46,4 @@ class NaiveBayes(PrivateLearner):
         counted = "every column was counted by the target with exact noise"
         if self.numbers == "gaussian":
             counted += "; of numbers, a normal distribution was fitted to the noisy counts of each class"
-        return (f"{counted}; log odds were shrunk towards those of all rows as far as noise explains them",)
+        return (f"{counted}; log odds that noise could explain were shrunk towards those of all rows",)
