@@ -217,9 +217,20 @@ def connect(connect_address: str) -> Iterator[Spark]:
     engine.close()
 
 
-@pytest.fixture(scope="session", params=["duckdb", "postgres", "spark"])
+ENGINES = ["duckdb", "postgres", "spark"]
+"""The fixtures of all engines."""
+
+
+@pytest.fixture(scope="session", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Engine:
     """Each engine in turn."""
+    found: Engine = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="session", params=[*ENGINES, "connect"])
+def any_engine(request: pytest.FixtureRequest) -> Engine:
+    """Each engine in turn, and Spark once more through Connect."""
     found: Engine = request.getfixturevalue(request.param)
     return found
 

@@ -1,5 +1,6 @@
 """Documentation that cannot rot: every example runs, every name, error, command and flag is there."""
 
+import ast
 import inspect
 import json
 import re
@@ -173,6 +174,23 @@ def commands(found, path=("discreet",)):
 
 
 COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def test_headings_that_messages_name_are_in_the_docs():
+    """A message that sends someone to a page of the docs names a heading that is there."""
+    named = set()
+    for path in (Path(discreet.__file__).parent).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named |= set(re.findall("(docs/[a-z/-]+\\.md), “([^”]+)”", node.value))
+    headings = {(page, heading) for page, heading in named if heading in headings_of(ROOT / page)}
+    assert len(named) >= 3
+    assert headings == named
+
+
+def headings_of(page):
+    """The headings of a page, without their anchors."""
+    return re.findall(r"^#+ (.*?)(?: \{#.*\})?$", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_every_command_and_flag_is_documented_and_has_an_example():

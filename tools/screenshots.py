@@ -43,6 +43,12 @@ QUESTIONS = (
 )
 SECRETS = ("sex=F, insurance=private",)
 ITEMS = ("sex", "ethnicity", "insurance")
+BELOW_THE_FRAME = """here => {
+  const card = here.closest('.dc-card') ?? here;
+  card.style.scrollMarginTop = '20px';
+  card.scrollIntoView();
+}"""
+"""Scrolls the card of an element to the top, below the bar that stays there."""
 SURVEY = """
 title = "Canteen"
 epsilon = 4
@@ -102,7 +108,7 @@ def filled(made: Clinic) -> Made:
         done(
             desk,
             steward,
-            Hide("patients", "5%", "40%", itemsets=SECRETS, columns=ITEMS, despite="Made up, for a picture."),
+            Hide("patients", "5%", "40%", itemsets=SECRETS, columns=ITEMS, despite="approved by the board"),
         )
         done(desk, steward, Compare("patients", "il1"))
         together(made.folder, lambda: done(desk, steward, Combine("stays", "visits")))
@@ -178,15 +184,15 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("tour", "/", "ann", toured),
         Shot("data", "/data?table=patients", "steward", from_the_top, height=1900),
         Shot("ask", "/ask", "ann", asked, dark=True, height=1900),
-        Shot("refused", "/ask", "ann", refused, height=900),
+        Shot("refused", "/ask", "ann", refused, height=1060),
         Shot("releases", "/releases", "steward"),
         Shot("release", f"/release/{found.published}", "steward", height=1000),
         Shot("budget", "/budget", "steward", followed, dark=True, height=1000),
-        Shot("publish", "/publish", "steward"),
-        Shot("map", "/publish", "steward", opened("map-chart", within="Earlier maps of this table"), dark=True),
-        Shot("synthesize", "/synthesize?table=patients", "steward", height=1120),
-        Shot("tabulate", "/tabulate?table=visits", "steward"),
-        Shot("table", "/tabulate?table=visits", "steward", told, dark=True),
+        Shot("publish", "/publish", "steward", height=1300),
+        Shot("map", "/publish", "steward", opened("map-chart", within="Earlier maps"), dark=True, height=900),
+        Shot("synthesize", "/synthesize?table=patients", "steward", height=1220),
+        Shot("tabulate", "/tabulate?table=visits", "steward", height=1300),
+        Shot("table", "/tabulate?table=visits", "steward", told, dark=True, height=900),
         Shot("learn", "/learn?table=visits", "steward", opened("learn-result"), height=1000),
         Shot("hide", "/hide?table=patients", "steward", opened("hide-result"), height=1000),
         Shot("collect", f"/collect?survey={found.survey}", "steward", estimated, dark=True, height=1300),
@@ -194,7 +200,7 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("prove", "/prove", "steward", proved, dark=True, height=1350),
         Shot("combine", "/combine", "steward", opened("combine-result"), height=1000),
         Shot("exposure", "/exposure", "steward", tried, dark=True, height=1400),
-        Shot("people", "/people", "steward"),
+        Shot("people", "/people", "steward", height=1000),
         Shot("tokens", "/tokens", "ann"),
         Shot("audit", "/audit", "auditor"),
         Shot("glossary", "/glossary", "ann"),
@@ -321,7 +327,7 @@ def opened(testid: str, *, within: str = "") -> Callable[[Page], None]:
         listing = page.locator(".q-expansion-item", has_text=within) if within else page
         listing.locator("[data-testid^=job-open-]").first.click()
         page.get_by_test_id(testid).first.wait_for()
-        page.get_by_test_id(testid).first.evaluate("here => here.scrollIntoView({block: 'center'})")
+        page.get_by_test_id(testid).first.evaluate(BELOW_THE_FRAME)
 
     return go
 

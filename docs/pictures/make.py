@@ -5,13 +5,14 @@ import math
 import random
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
 
 import discreet as dc
-from discreet.budget.convert import to_approximate, to_concentrated
+from discreet.budget.convert import to_approximate
 from discreet.core.loss import Concentrated, Pure
 from discreet.core.markup import Markup, drawing, tag
 from discreet.core.report import Axis, bars, curves
@@ -90,7 +91,7 @@ def composition() -> str:
 def many() -> str:
     """What many questions at a tenth cost together: summed, and kept as rho."""
     counts = [1, 2, 5, *range(10, 201, 10)]
-    each = to_concentrated(Pure("0.1")).rho
+    each = Fraction("0.1") ** 2 / 2  # Bun and Steinke 2016, Proposition 1.4
     kept = [(count, float(to_approximate(Concentrated(count * each), "1e-6").epsilon)) for count in counts]
     return curves(
         "What many questions at ε = 0.1 cost together",

@@ -1,4 +1,4 @@
-"""discreet: one door for sensitive data.
+"""discreet: let sensitive data out safely.
 
     import discreet as dc
 

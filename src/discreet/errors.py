@@ -9,22 +9,22 @@
     │   ├── BadQuery        a question that cannot be asked
     │   └── BadProgram      a program that cannot be read, or uses what cannot be reasoned about
     ├── Refused             privacy says no
-    │   ├── NotDeclared     something must be declared that discreet will not taken from the data
+    │   ├── NotDeclared     something must be declared that discreet will not take from the data
     │   ├── NoPromise       nothing true can be promised (an unsound composition, a group too large)
-    │   ├── Exposed         together with earlier releases it would give too much away
+    │   ├── Exposed         together with earlier releases it would reveal too much
     │   └── BudgetExceeded  the budget does not cover this
-    ├── AccessError         anyone who asks may not
+    ├── AccessError         the caller may not do this
     │   ├── NotSignedIn     no one is signed in, or the sign-in failed or is over
     │   ├── NotAllowed      signed in, and not allowed to do this
     │   └── TooMany         too often in too short a time
-    ├── Aborted             parties that compute together ended without a result
-    ├── Damaged             a saved release is not what was saved
+    ├── Aborted             a computation of several parties ended without a result
+    ├── Damaged             a saved release was changed or cannot be read
     ├── LedgerError         a ledger cannot be used, or could not write a charge down
-    │   ├── Taken           a key or an account stands for something else already
+    │   ├── Taken           a key or an account is used for something else already
     │   └── Unsound         a ledger, audit log or register was edited, damaged, cut short or put back from a copy
     ├── EngineError         an engine cannot be reached or could not do its work
-    │   ├── Unreachable     no one answers at that address
-    │   └── LoginFailed     someone answers and turns us away
+    │   ├── Unreachable     nothing answers at that address
+    │   └── LoginFailed     it answers, and refuses the sign-in
     └── MissingPart         an optional part is not installed
 
 A message says what happened and what was expected; ``hint`` says what to do. The CLI prints both as one

@@ -215,6 +215,24 @@ class Questions:
             )
         )()
 
+    def in_other_words(self) -> str:
+        """A question with aggregates that are rarer than those of others."""
+        number = self.number(self._one_of((1, 2)))
+        rare = self._one_of(
+            (
+                f"APPROX_DISTINCT({self._one_of((self.whole, self.number, self.text, self.day))(1)})",
+                f"{self._one_of(('STDDEV_POP', 'STDDEV_SAMP', 'VARIANCE_POP'))}({number})",
+                f"{self._one_of(('QUANTILE', 'APPROX_QUANTILE'))}({number}, 0.3)",
+                f"QUANTILE_CONT({number}, [0.1, 0.5])",
+                f"{self._one_of(('PERCENTILE_CONT', 'PERCENTILE_DISC'))}(0.25) WITHIN GROUP (ORDER BY {number})",
+            )
+        )
+        only = self._one_of(("", f" FILTER (WHERE {self.truth(1)})"))
+        keys = self._one_of(("", ", c"))
+        return f"SELECT {rare}{only} AS a0{keys} FROM {self._source()} WHERE {self.truth(1)}" + (
+            f" GROUP BY {keys[2:]}" if keys else ""
+        )
+
     def _key(self) -> str:
         kind = self._one_of((self.text, self.truth, self.whole, self.day, self.number))
         return self._one_of((lambda: "c", lambda: "i", lambda: kind(1)))()

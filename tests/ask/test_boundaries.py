@@ -249,10 +249,27 @@ def test_quantiles_are_asked_of_numbers_of_900_binary_digits(low: float, high: f
 
 def test_a_slice_is_scored_by_the_rows_below_and_above() -> None:
     one = Quantile(sql.literal(0), 4, Fraction(1, 4), (Fraction(8), Fraction(16)), False, 3)
-    assert one.scores(np.array([1, 2, 0, 5])).tolist() == [-abs(0 * 3 - 7), -abs(3 - 5), -abs(9 - 5), -abs(9 - 0)]
-    assert one.sensitivity == 9
+    expected = [-abs(1 * 3 - 15), -abs(4 * 3 - 12), -abs(6 * 3 - 10), -abs(11 * 3 - 5)]
+    assert one.scores(np.array([1, 2, 0, 5])).tolist() == expected
+    assert one.sensitivity == 18
     assert [one.value(place) for place in range(4)] == [9, 11, 13, 15]
     assert one.best(np.array([1, 2, 0, 5])) == 11
+
+
+@pytest.mark.parametrize("percent", [10, 25, 50, 75, 90])
+def test_the_best_of_slices_of_many_rows_is_the_one_that_the_quantile_is_in(percent: int) -> None:
+    one = Quantile(sql.literal(0), 10, Fraction(percent, 100), (Fraction(0), Fraction(100)), False, 1)
+    for moved in range(1, 100, 14):  # all slices have 100 rows but the first and the last
+        counts = np.array([moved, *[100] * 8, 100 - moved])
+        wanted = int(np.searchsorted(np.cumsum(counts), 9 * percent))
+        assert wanted in (0, 9) or one.best(counts) == one.value(wanted)
+
+
+def test_a_row_moves_the_scores_of_a_quantile_by_no_more_than_is_said() -> None:
+    one = Quantile(sql.literal(0), 4, Fraction(1, 10), (Fraction(8), Fraction(16)), False, 1)
+    before, counts = one.scores(np.array([7, 2, 0, 5])), np.array([7, 2, 0, 5])
+    moved = [np.abs(one.scores(counts + np.eye(4, dtype=int)[place]) - before).max() for place in range(4)]
+    assert 0.5 * one.sensitivity < max(moved) <= one.sensitivity
 
 
 # bounds

@@ -126,6 +126,26 @@ def test_the_error_of_an_average_counts_with_the_fewest_rows_there_may_be() -> N
     assert exact.error({"t": numbers(4000), "n": numbers(10)}, off).tolist() == [100], "never more than the bounds"
 
 
+def test_noises_of_a_sum_and_a_count_add_up_as_squares_and_bounds_as_they_are() -> None:
+    noisy, off, spreads = {"t": numbers(400, 400, 7), "n": numbers(100, 40, 2)}, {"t": 6, "n": 4}, {"t": 6.0, "n": 4.0}
+    exact = replace(MEAN, rounded=False)
+    together, apart = exact.error(noisy, off, spreads), exact.error(noisy, off)
+    for far, distance, people in zip(together.tolist()[:2], (2, 5), (100, 40), strict=True):
+        assert far * people == pytest.approx(np.hypot(3, (distance + far) * 4))
+    assert together[2] == 100, "of two rows, give or take four, nothing is known"
+    assert (together[:2] < apart[:2]).all()
+
+
+def test_a_figure_that_bends_where_noise_may_take_it_has_no_error() -> None:
+    squares = Total("q", Fraction(1))
+    noisy = {"t": numbers(40, 40, 0), "n": numbers(4000, 4, 4000), "q": numbers(4_000_000, 120, 0)}
+    spreads = {"t": 20.0, "n": 3.0, "q": 400.0}
+    far = Spread(MEAN, squares, sample=False, root=False).error(noisy, {}, spreads)
+    assert far is not None
+    assert far[0] == pytest.approx(np.hypot(400 / 4000, 3 * 1000 / 4000), rel=0.01)
+    assert np.isnan(far[1:]).all(), "few rows; and no spread, of which there is none less"
+
+
 def test_counts_and_sums_have_the_errors_of_their_noise() -> None:
     noisy, off = {"m": numbers(7, -3)}, {"m": 5}
     assert Count("m").worth(noisy).tolist() == [7, -3]

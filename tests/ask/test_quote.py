@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from math import exp as e_to_the
@@ -41,7 +42,7 @@ def test_the_error_of_a_count_is_that_of_its_noise() -> None:
     made = plan_of(COUNT)
     paid = price(made, 1)
     (noise,) = paid.noise.values()
-    assert expected_errors(made, paid, None) == {"n": float(noise.error(Fraction(1, 40)))}
+    assert expected_errors(made, paid, None) == {"n": float(noise.error(Fraction(48, 1000)))}
     assert bar(COUNT, 1) == bar(COUNT, 1, 1000)
 
 
@@ -50,9 +51,11 @@ def test_the_error_of_an_average_needs_the_rows_behind_it() -> None:
     made = plan_of(MEAN)
     paid, rows = price(made, 1), 1000
     (figure,) = made.figures.values()
-    off = paid.errors()
-    total, count = off[figure.total], off[figure.count]  # type: ignore[attr-defined]
-    assert bar(MEAN, 1, rows) == pytest.approx((total + 60 * count) / (rows - count)), "60 from the middle at most"
+    spreads = paid.spreads()
+    total, count = spreads[figure.total], spreads[figure.count]  # type: ignore[attr-defined]
+    far = bar(MEAN, 1, rows)
+    assert far is not None
+    assert far * rows == pytest.approx(math.hypot(total, (60 + far) * count)), "60 from the middle at most"
     assert bar(MEAN, 1, 1) == 120, "of one row nothing is known"
 
 
@@ -151,10 +154,20 @@ def test_a_loss_says_what_is_promised() -> None:
     assert price(plan_of(COUNT), rho="1/2").threshold is None
 
 
-def test_bars_are_at_95_percent_of_two_measures() -> None:
-    paid = price(plan_of(COUNT), 1)
+def test_bars_are_at_95_percent_and_sums_of_noises_have_the_root_of_the_sum_of_squares() -> None:
+    paid = price(plan_of(COUNT), "1/50")
     ((name, noise),) = paid.noise.items()
-    assert paid.errors() == {name: noise.error(Fraction(1, 40))}
+    assert paid.errors() == {name: noise.error(Fraction(48, 1000))}
+    assert paid.spreads()[name] == pytest.approx(paid.errors()[name], rel=0.02)
+    assert paid.spreads(9)[name] == pytest.approx(3 * paid.spreads()[name])
+    assert paid.errors(9)[name] == math.ceil(paid.spreads(9)[name])
+
+
+def test_a_quotient_has_its_error_in_the_answer_and_none_beforehand() -> None:
+    made = plan_of("SELECT SUM(age) / COUNT(*) AS q, COUNT(*) AS n FROM visits")
+    known = expected_errors(made, price(made, 1), 10)
+    assert known["q"] is None and known["n"] is not None
+    assert smallest_epsilon(made, 0, 50, None, None) > 0, "of those that are known"
 
 
 # -- questions

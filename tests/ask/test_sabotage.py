@@ -287,10 +287,56 @@ def test_no_more_values_are_counted_than_are_listed(duckdb: DuckDB) -> None:
     assert found.column("n")[0].as_py() <= measure.most == measure.each == 1
 
 
-def test_the_questions_use_every_function_that_is_accepted() -> None:
-    asked, unused = Questions(Random(1)), set(_RULES)  # noqa: S311
-    for _ in range(3000):
-        unused -= {type(node) for node in sqlglot.parse_one(asked.question(), dialect="duckdb").walk()}
+def used(unused: set[type[exp.Expr]], question: Callable[[Questions], str], turns: int = 3000) -> None:
+    """Take out what occurs in some questions."""
+    asked = Questions(Random(1))  # noqa: S311
+    for _ in range(turns):
         if not unused:
-            break
+            return
+        unused -= {type(node) for node in sqlglot.parse_one(question(asked), dialect="duckdb").walk()}
+
+
+def test_the_questions_use_every_function_that_is_accepted() -> None:
+    unused: set[type[exp.Expr]] = set(_RULES)
+    used(unused, Questions.question)
     assert not unused
+
+
+_ARGUMENTS = ("i", "b", "x, i", "i, 0.5", "")
+_AROUND = {
+    "aggregates": "SELECT {} AS a FROM t",
+    "those of one unit": "SELECT SUM(a) AS s FROM (SELECT u, {} AS a FROM t GROUP BY u)",
+    "windows of one unit": (
+        "SELECT COUNT(*) AS n FROM (SELECT u, {} OVER (PARTITION BY u ORDER BY x) AS a FROM t) WHERE a IS NOT NULL"
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", _AROUND)
+def test_and_every_aggregate_and_window(duckdb: DuckDB, where: str) -> None:
+    """Whatever sqlglot knows is tried with several arguments: what is accepted must occur in the questions."""
+    tables = neighbours(Random(3), duckdb, f"accepted_{next(_number)}").present  # noqa: S311
+    accepted: set[type[exp.Expr]] = set()
+    for function in exp.ALL_FUNCTIONS:
+        if not issubclass(function, exp.AggFunc) and (where != "windows of one unit" or function in _RULES):
+            continue
+        name = function.sql_name()
+        calls = [f"{name}({one})" for one in _ARGUMENTS] + [f"{name}(0.5) WITHIN GROUP (ORDER BY x)"]
+        for text in map(_AROUND[where].format, calls):
+            try:
+                plan(text, tables)
+            except Exception:  # noqa: BLE001, S112  # refused, in whichever words
+                continue
+            accepted |= {type(one) for one in sqlglot.parse_one(text, dialect="duckdb").find_all(function)}
+    assert len(accepted) >= 4
+    for question in (Questions.question, Questions.in_other_words):
+        used(accepted, question)
+    assert not accepted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60, 80))
+def test_nor_in_other_words(duckdb: DuckDB, seed: int) -> None:
+    found = list(replay(seed, duckdb, _EACH, planned=planned_once, question=Questions.in_other_words))
+    assert len(found) == _EACH

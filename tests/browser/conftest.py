@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from tests.browser.steps import ROWS
 from tests.engines.parts import require_part
 from tools.browser import DESKTOP, Clinic, chromium, clinic, launched, seated, serving
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
 
@@ -85,3 +90,15 @@ def browse(chrome: Browser, console: Console) -> Iterator[Callable[..., Page]]:
         yield opened
     assert outside == []
     assert stumbled == []
+
+
+@pytest.fixture
+def steward(browse: Callable[..., Page]) -> Page:
+    return browse("steward", reduced_motion="reduce")
+
+
+@pytest.fixture
+def patients(tmp_path: Path) -> Path:
+    file = tmp_path / "patients.parquet"
+    pq.write_table(pa.Table.from_pylist(ROWS), file)
+    return file

@@ -14,10 +14,33 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 JOB = 300_000
 """Milliseconds: how long a busy machine may take for a job, which runs in a process of its own."""
+TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
 LEFT_OUT = {
     "region": "the skip link stands before all landmarks, where keyboards look for it first",
 }
 """Rules of axe that are left out, with their reasons."""
+
+
+ROWS = [
+    {
+        "id": f"p{n}",
+        "town": ["Ayr", "Bath", "Cork", "Dover"][n % 4],
+        "age": 79 if n == 17 else 18 + n % 60,
+        "ill": ["flu", "cancer", "none"][n % 3],
+    }
+    for n in range(400)
+]
+"""The lecturer's four hundred patients, of whom one is older than all others."""
+ILL = ("Sensitive: what no one should learn", "flu; cancer; none")
+"""The role of their illnesses, and all that there are."""
+
+
+def shown_in(page: str, title: str) -> str:
+    """A file that a tutorial shows."""
+    text = (TUTORIALS / page).read_text(encoding="utf-8")
+    found = re.search(rf'^```\w+ title="{re.escape(title)}"\n(.*?)^```$', text, re.MULTILINE | re.DOTALL)
+    assert found, title
+    return found[1]
 
 
 def sign_in(page: Page, name: str, password: str) -> None:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.steps import reach, violations
+from tests.browser.steps import JOB, looked_in_both, reach, violations
 
 
 def settled(page):
@@ -106,3 +106,18 @@ def test_the_keyboard_is_enough_to_publish_and_what_comes_passes_axe(browse):
     expect(page.get_by_test_id("release-statement")).to_contain_text("5-anonymous, checked")
     settled(page)
     assert violations(page) == []
+
+
+def test_a_job_that_fails_and_the_verdict_on_the_ledger_pass_axe(browse):
+    page = browse("steward", reduced_motion="reduce")
+    page.goto("/publish?table=patients")
+    page.wait_for_function("() => window.did_handshake")  # what is typed before that does not reach the service
+    page.get_by_test_id("model-k-0").fill("1001")
+    page.get_by_test_id("publish-start").click()
+    expect(page.get_by_test_id("job-error")).to_be_visible(timeout=JOB)
+    looked_in_both(page)
+    for place, prefix in (("/budget", ""), ("/audit", "audit-")):
+        page.goto(place)
+        page.get_by_test_id(f"{prefix}verify").click()
+        expect(page.get_by_test_id(f"{prefix}verdict")).to_contain_text("valid")
+        looked_in_both(page)

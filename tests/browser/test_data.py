@@ -1,7 +1,7 @@
 """A steward's own messy file, from the upload to a table, an invited analyst and a first release, in one visit."""
 
 from playwright.sync_api import expect
-from tests.browser.steps import choose
+from tests.browser.steps import choose, looked_in_both, violations
 
 from discreet.samples import messy
 
@@ -18,6 +18,7 @@ def test_a_messy_file_becomes_a_table_an_analyst_is_invited_and_rows_are_publish
     choose(page, "role-ward", "Other: neither identifies nor harms")
     page.get_by_test_id("data-fit").click()
     expect(page.get_by_test_id("data-fits")).to_contain_text("born")
+    looked_in_both(page)
     for column in ("born", "cost"):
         page.get_by_test_id(f"more-{column}").get_by_role("button").first.click()
         choose(page, f"misfit-{column}", "Count as missing")
@@ -27,6 +28,7 @@ def test_a_messy_file_becomes_a_table_an_analyst_is_invited_and_rows_are_publish
     expect(page.get_by_role("dialog", name="Hierarchy of born")).to_be_visible()
     page.get_by_test_id("hierarchy-show").click()
     expect(page.get_by_test_id("hierarchy-levels").locator("tbody tr")).to_have_count(6)
+    assert violations(page) == []
     page.get_by_test_id("hierarchy-close").click()
     page.get_by_test_id("data-name").fill("stays")
     page.get_by_test_id("data-add").click()

@@ -1,4 +1,4 @@
-"""The tutorials of the roles that no other walk takes, through the console: statistician, lecturer, several hospitals.
+"""The tutorials of statistician, lecturer and several hospitals, through the console; others are in ``test_tutorials``.
 
 Axe looks at every result on the way, in the light and in the dark. Each walk has a table of its own, so that nothing
 that others released stands in its way.
@@ -6,56 +6,29 @@ that others released stands in its way.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
 from playwright.sync_api import expect
-from tests.browser.steps import JOB, add_table, choose, looked_in_both, pick, press, press_until, reach, tick
+from tests.browser.steps import (
+    ILL,
+    JOB,
+    add_table,
+    choose,
+    looked_in_both,
+    pick,
+    press,
+    press_until,
+    reach,
+    shown_in,
+    tick,
+)
 from tests.combine.parties import prepared, together
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from pathlib import Path
+
     from tests.browser.conftest import Console
-
-TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
-ROWS = [
-    {
-        "id": f"p{n}",
-        "town": ["Ayr", "Bath", "Cork", "Dover"][n % 4],
-        "age": 79 if n == 17 else 18 + n % 60,
-        "ill": ["flu", "cancer", "none"][n % 3],
-    }
-    for n in range(400)
-]
-"""The lecturer's four hundred patients, of whom one is older than all others."""
-ILL = ("Sensitive: what no one should learn", "flu; cancer; none")
-"""The role of their illnesses, and all that there are."""
-
-
-def shown_in(page: str, title: str) -> str:
-    """A file that a tutorial shows."""
-    text = (TUTORIALS / page).read_text(encoding="utf-8")
-    found = re.search(rf'^```\w+ title="{re.escape(title)}"\n(.*?)^```$', text, re.MULTILINE | re.DOTALL)
-    assert found, title
-    return found[1]
-
-
-@pytest.fixture
-def steward(browse: Callable[..., Page]) -> Page:
-    return browse("steward", reduced_motion="reduce")
-
-
-@pytest.fixture
-def patients(tmp_path: Path) -> Path:
-    file = tmp_path / "patients.parquet"
-    pq.write_table(pa.Table.from_pylist(ROWS), file)
-    return file
 
 
 def test_a_statistician_protects_a_magnitude_table_reads_its_audit_and_rounds_counts(steward, tmp_path):

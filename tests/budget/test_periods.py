@@ -154,6 +154,22 @@ def test_a_clock_that_ran_ahead_opens_one_period_and_no_second_until_that_is_ove
         ledger.charge("t", Pure(1), key="after", what="")
 
 
+def test_an_account_leaves_a_period_of_the_future_by_another_limit_and_what_was_spent_counts(
+    home: Home, clock: Clock
+) -> None:
+    with home.create() as ledger:
+        ledger.open_account("t", Budget.parse("epsilon=1 per day"))
+        clock.now = at("2099-06-01T00:00:00+00:00")
+        ledger.charge("t", Pure("0.75"), key="ahead", what="")
+        clock.now = at("2026-01-16T00:00:00+00:00")
+        for period in ("week", "day"):
+            ledger.set_limit("t", Budget.parse(f"epsilon=1 per {period}"), why="the clock had run ahead")
+            assert ledger.account("t").left == Pure("0.25")
+        clock.now += dt.timedelta(days=1)
+        assert (ledger.account("t").left, ledger.account("t").spent_ever) == (Pure(1), Pure("0.75"))
+        assert ledger.verify().sound
+
+
 def test_a_key_is_charged_once_in_all_periods(home: Home, clock: Clock) -> None:
     with home.create() as ledger:
         ledger.open_account("t", Budget.parse("epsilon=1 per day"))

@@ -58,6 +58,8 @@ stream show clinic people arrivals
 stream list clinic
 workspace check clinic
 workspace move-ledger clinic --to postgresql://127.0.0.1:9/none
+workspace trim clinic --jobs 90 --dry-run
+workspace upgrade clinic --dry-run
 workspace backup clinic clinic.copy
 workspace restore clinic.copy restored --yes-spent-is-forgotten
 workspace init audited --table people=people.csv --card people.toml --budget epsilon=3

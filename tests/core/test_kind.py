@@ -1,14 +1,13 @@
 """Every kind is declared wherever something is particular to a kind: a kind that is forgotten somewhere fails here."""
 
-import datetime as dt
 import re
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from sqlglot import exp
+from tests.engines.values import LITERALS, USUAL
 
 from discreet.core import document, sql
 from discreet.core.card import Card, Column, fits
@@ -20,16 +19,6 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import _KINDS
 from discreet.engines.read import read
 
-VALUES = {
-    Kind.INTEGER: (-7, 2**40),
-    Kind.REAL: (-0.5, 1e12),
-    Kind.DECIMAL: (Decimal("-0.25"), Decimal("12.50")),
-    Kind.TEXT: ("a", "b, 'c'"),
-    Kind.BOOLEAN: (False, True),
-    Kind.DATE: (dt.date(1999, 12, 31), dt.date(2024, 2, 29)),
-    Kind.TIMESTAMP: (dt.datetime(1999, 12, 31, 23, 59, 59), dt.datetime(2024, 2, 29, 1, 2, 3, 4)),
-}
-"""Two values of each kind, the smaller first."""
 EVERY = pytest.mark.parametrize("kind", Kind, ids=lambda one: one.value)
 
 
@@ -38,15 +27,15 @@ def card_of(kind, **declared):
 
 
 def rows_of(kind):
-    return pa.table({"id": [1, 2], "age": pa.array(VALUES[kind], sql.arrow_type(kind, scale=2))})
+    return pa.table({"id": [1, 2], "age": pa.array(USUAL[kind], sql.arrow_type(kind, scale=2))})
 
 
 def declared(kind):
-    return {"bounds": VALUES[kind]} if kind in ORDERED else {"categories": VALUES[kind]}
+    return {"bounds": USUAL[kind]} if kind in ORDERED else {"categories": USUAL[kind]}
 
 
 def test_every_kind_is_declared():
-    assert set(TYPES) == set(VALUES) == set(Kind)
+    assert set(TYPES) == set(USUAL) == {kind for kind, _ in LITERALS.values()} == set(Kind)
     assert NUMBERS | MOMENTS == ORDERED
     assert not ORDERED & CATEGORICAL
     assert CATEGORICAL < LISTABLE
@@ -58,7 +47,7 @@ def test_every_kind_is_declared():
 
 @EVERY
 def test_a_value_is_of_its_kind_alone(kind):
-    for value in VALUES[kind]:
+    for value in USUAL[kind]:
         assert fits(value, kind)
         others = {other for other in Kind if fits(value, other)} - {kind}
         assert others == ({Kind.REAL, Kind.DECIMAL} if kind is Kind.INTEGER else set())
@@ -68,23 +57,22 @@ def test_a_value_is_of_its_kind_alone(kind):
 def test_sql_and_arrow_hold_its_values(kind):
     engine = DuckDB()
     shown = [
-        sql.named(exp.cast(sql.literal(one), sql.sql_type(kind, scale=2)), f"c{n}")
-        for n, one in enumerate(VALUES[kind])
+        sql.named(exp.cast(sql.literal(one), sql.sql_type(kind, scale=2)), f"c{n}") for n, one in enumerate(USUAL[kind])
     ]
     found = engine.fetch(exp.select(*shown))
     assert {field.type for field in found.schema} == {sql.arrow_type(kind, scale=2)}
     assert {sql.kind_of(field.type) for field in found.schema} == {kind}
-    assert tuple(found.to_pylist()[0].values()) == VALUES[kind]
+    assert tuple(found.to_pylist()[0].values()) == USUAL[kind]
 
 
 @EVERY
 def test_it_is_read_from_text_as_the_card_says(kind, tmp_path):
-    texts = ["true" if one is True else "false" if one is False else str(one) for one in VALUES[kind]]
+    texts = ["true" if one is True else "false" if one is False else str(one) for one in USUAL[kind]]
     file = tmp_path / "t.csv"
     file.write_text("id,age\n" + "".join(f'{n},"{one}"\n' for n, one in enumerate(texts)))
     found = read(file, card_of(kind)).fetch()["age"]
     assert sql.kind_of(found.type) is kind
-    assert tuple(found.to_pylist()) == VALUES[kind]
+    assert tuple(found.to_pylist()) == USUAL[kind]
     if TYPES[kind].guess:  # narrower than what is accepted
         assert all(re.fullmatch(TYPES[kind].guess, one) for one in texts)
         first = next(other for other in Kind if TYPES[other].guess and re.fullmatch(TYPES[other].guess, texts[1]))
@@ -100,7 +88,7 @@ def test_a_card_spells_it(kind):
         "additionalProperties"
     ]
     assert kind.value in column["properties"]["kind"]["enum"]
-    problems = replace(card["age"], bounds=VALUES[kind], categories=None).problems()
+    problems = replace(card["age"], bounds=USUAL[kind], categories=None).problems()
     assert bool(problems) is (kind not in ORDERED)
 
 
@@ -111,14 +99,14 @@ def test_a_draft_and_a_bounded_table_take_it(kind):
     assert drafted.kind is kind
     assert bool(drafted.bounds) is (kind in ORDERED)
     cut = bounded(replace(table, card=replace(table.card, unit="id", rows_per_unit=1)))
-    assert sorted(cut.fetch()["age"].to_pylist()) == list(VALUES[kind])
-    held = table.engine.held(table.relation, ["age"])
+    assert sorted(cut.fetch()["age"].to_pylist()) == list(USUAL[kind])
+    held = table.engine.dictionary_codes(table.relation, ["age"])
     assert (held is not None) is (kind in LISTABLE)
 
 
 @EVERY
 def test_a_release_keeps_its_values_exactly(kind):
-    assert document.loads(document.dumps(list(VALUES[kind]))) == list(VALUES[kind])
+    assert document.loads(document.dumps(list(USUAL[kind]))) == list(USUAL[kind])
 
 
 @EVERY

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
-from discreet.core.report import Axis, Picture, bars, beside, curves, listing, render, shortened, stacked
+from discreet.core.report import Axis, Picture, bars, curves, grouped_bars, listing, render, shortened, stacked
 from discreet.core.statement import Claim, Evidence, Recipe, Secrecy, Statement
 from discreet.errors import BadInput
 
@@ -258,7 +258,7 @@ def test_lines_differ_without_colour_and_names_are_written():
 
 def test_bars_beside_each_other_differ_in_colour_and_their_names_are_not_cut():
     name = "a name that is much longer than the room beside a bar"
-    made = beside("t", [name, "b"], {"found": [50.0, 0.0], "guessing": [25.0, 5.0]})
+    made = grouped_bars("t", [name, "b"], {"found": [50.0, 0.0], "guessing": [25.0, 5.0]})
     root = parsed(made)
     words = [one.text for one in root.iter(f"{SVG}text")]
     assert words == ["found", "guessing", name, "50", "25", "b", "0", "5"]
@@ -270,7 +270,7 @@ def test_bars_beside_each_other_differ_in_colour_and_their_names_are_not_cut():
     assert f"{name}: found 50, guessing 25; b: found 0, guessing 5" == root.find(f"{SVG}desc").text
     for labels, series in (([], {"a": []}), (["a"], {}), (["a"], {"x": [1, 2]}), (["a"], {"x": [-1]})):
         with pytest.raises(BadInput):
-            beside("t", labels, series)
+            grouped_bars("t", labels, series)
 
 
 def test_pictures_can_be_stacked():

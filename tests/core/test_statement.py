@@ -89,8 +89,8 @@ def test_a_statement_reads_as_a_paragraph() -> None:
     assert str(FULL) == (
         "For each patient: ε = 0.5, δ = 1e-6. With or without the data of any one patient, no outcome is "
         "more than 1.65 times as likely, plus a chance of 1e-6. "
-        "For each patient, the release is 2-anonymous on age. This holds for this release alone: together "
-        "with another release about the same people it may not. "
+        "For each patient, the release is 2-anonymous on age. This holds for this release alone: combined "
+        "with another release about the same people, it may not hold. "
         "Of Ann, Bea and Cas, these learn no more than their own inputs and the result: Ann alone; Bea "
         "alone; Cas alone. This was checked on the released data. "
         "Assumed: Every patient has at most 3 rows. Note: The year 2020 is left out."

@@ -18,6 +18,7 @@ from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, BudgetExceeded, Damaged, NotFound, Refused, Unsound
+from discreet.releases import pipeline
 from discreet.releases.register import Entry, Register
 from discreet.releases.store import SEAL, receipts_of
 
@@ -123,6 +124,32 @@ def test_an_old_copy_is_refused_unless_somebody_says_that_they_know(asked, tmp_p
     restore(tmp_path / "clinic.tar", tmp_path / "again", forget=True)
     with Curator(tmp_path / "again") as curator, pytest.raises(BudgetExceeded):
         curator.ask("SELECT COUNT(*) AS m FROM visits", epsilon="2.51")
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_what_was_being_answered_while_a_copy_was_made_is_not_answered_anew(tmp_path, monkeypatch, batch):
+    """It is in the copy that it was charged, and not that it was answered; it was answered, and given, since."""
+    made = pipeline._made
+
+    def meanwhile(*given):
+        back_up(tmp_path / "clinic", tmp_path / "clinic.tar")
+        return made(*given)
+
+    def ask(curator):
+        return curator.ask_all([COUNT], epsilon="0.5")[0] if batch else curator.ask(COUNT, epsilon="0.5")
+
+    with clinic(tmp_path / "clinic") as curator:
+        monkeypatch.setattr(pipeline, "_made", meanwhile)
+        given = ask(curator)
+        monkeypatch.undo()
+    for folder in ("again", "and-again"):  # the second from a backup of the first
+        restore(tmp_path / "clinic.tar", tmp_path / folder, newest=[given.release.receipt])
+        with Curator(tmp_path / folder) as curator:
+            with pytest.raises(Refused, match="was being answered while the backup was made"):
+                ask(curator)
+            assert curator.ask(COUNT, epsilon="0.25").free == (folder == "and-again")
+        (tmp_path / "clinic.tar").unlink()
+        back_up(tmp_path / folder, tmp_path / "clinic.tar")
 
 
 def test_what_cannot_be_copied_or_restored_says_so(asked, tmp_path):

@@ -5,9 +5,10 @@ from contextlib import closing
 
 import psycopg
 import pytest
-from tests.curator.clinics import COUNT, clinic
+from tests.curator.clinics import COUNT, clinic, visits
 
 from discreet.budget.ledger import open_ledger
+from discreet.budget.sqlite import SqliteStore
 from discreet.core.loss import Pure
 from discreet.curator import moving
 from discreet.curator.backup import back_up, restore
@@ -19,8 +20,10 @@ from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, LedgerError, NotFound, Refused
 from discreet.releases.register import Entry, Register
+from discreet.verbs.ask.stream import Stream
 
 OTHER = "SELECT COUNT(*) AS m FROM visits WHERE city = 'Rome'"
+STREAM = Stream("admissions", 300, by=["city"], epsilon="0.5")
 ENTRY = Entry(0, "people", "visits", "", "/published/r", "publish", 9)
 
 
@@ -164,6 +167,55 @@ def test_after_a_crash_the_same_again_goes_on(asked, database, monkeypatch, step
         assert curator.ask(COUNT, epsilon="0.5").free
 
 
+@pytest.mark.parametrize("files", [1, 3])
+def test_after_a_crash_before_the_ledgers_turn_all_of_it_begins_anew(asked, database, monkeypatch, files):
+    """Killed when so many files were retired, and the ledger was not; it is charged until the next attempt."""
+    folder, _ = asked
+    with Curator(folder) as curator:
+        curator.stream(STREAM, "visits").advance(visits(20))
+    retire, left = SqliteStore.retire, [files]
+
+    class Killed(BaseException):
+        pass
+
+    def killed(store):
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        retire(store)
+
+    monkeypatch.setattr(SqliteStore, "retire", killed)
+    monkeypatch.setattr(moving, "revive", lambda *_: None)
+    with pytest.raises(Killed):
+        move_ledger(folder, database)
+    monkeypatch.undo()
+    with Curator(folder) as curator:
+        assert not curator.ask(OTHER, epsilon="0.5").free
+    move_ledger(folder, database)
+    with Curator(folder) as curator:
+        assert curator.verify().sound
+        assert curator.ask(OTHER, epsilon="0.5").free
+        with Register(curator.workspace.register) as register:
+            assert len(register.entries()) == 1
+
+
+def test_a_stream_goes_on_in_the_database_and_no_step_is_taken_twice(asked, database):
+    folder, _ = asked
+    with Curator(folder) as curator:
+        running = curator.stream(STREAM, "visits")
+        told = [running.advance(visits(20)).payload, running.advance(visits(30)).payload]
+        move_ledger(folder, database)
+        with pytest.raises(LedgerError, match="was moved to a database"):
+            running.advance(visits(40))
+    with Curator(folder) as curator:
+        assert curator.verify().sound
+        running = curator.find_stream("visits", STREAM.called)
+        assert [running.release(step).payload for step in (1, 2)] == told
+        assert running.advance(visits(40), step=2).payload == told[1]
+        assert running.advance(visits(40)).payload != told[1] and running.step == 3
+        assert curator.verify().sound
+
+
 def test_a_copy_that_is_another_ledger_is_not_taken_for_ours(asked, database, monkeypatch, tmp_path):
     folder, _ = asked
     clinic(tmp_path / "other", ledger=database).close()
@@ -175,7 +227,7 @@ def test_a_copy_that_is_another_ledger_is_not_taken_for_ours(asked, database, mo
 
 def test_a_restored_workspace_uses_the_database_that_is_named_and_no_other(tmp_path, database):
     with clinic(tmp_path / "clinic", ledger=database) as curator:
-        curator.ask(COUNT, epsilon="0.5")
+        receipt = curator.ask(COUNT, epsilon="0.5").release.receipt
     back_up(tmp_path / "clinic", tmp_path / "clinic.tar")
     with pytest.raises(Refused, match="would charge the database of the original"):
         restore(tmp_path / "clinic.tar", tmp_path / "again")
@@ -183,8 +235,11 @@ def test_a_restored_workspace_uses_the_database_that_is_named_and_no_other(tmp_p
         restore(
             tmp_path / "clinic.tar", tmp_path / "again", ledger=f"{database}&application_name=other&dbname=template1"
         )
+    again = f"{database}&application_name=again"
+    with pytest.raises(Refused, match="one budget could be spent twice"):  # it may be an older copy
+        restore(tmp_path / "clinic.tar", tmp_path / "again", ledger=again)
     assert not (tmp_path / "again").exists()
-    restore(tmp_path / "clinic.tar", tmp_path / "again", ledger=f"{database}&application_name=again")
+    restore(tmp_path / "clinic.tar", tmp_path / "again", ledger=again, newest=[receipt])
     with Curator(tmp_path / "again") as curator:
         assert curator.workspace.ledger.endswith("=again")
         assert curator.ask(COUNT, epsilon="0.5").free

@@ -12,7 +12,7 @@ from discreet.errors import BudgetExceeded
 from discreet.service.api.metrics import Now
 from discreet.service.api.records import BudgetOut
 from discreet.service.api.schemas import BudgetShape
-from discreet.service.condition import Found
+from discreet.service.condition import DatabaseState
 from discreet.service.turns import Turns
 from discreet.service.views import BudgetView
 
@@ -75,7 +75,7 @@ def test_the_api_and_the_metrics_show_the_period_and_all_of_them(tmp_path, month
         "3/2",
     )
     assert BudgetShape.model_validate(MONTHLY.to_dict()).budget() == MONTHLY
-    now = Now({}, Found(views, {}), Turns(1, 1), names=False)
+    now = Now({}, DatabaseState(views, {}), Turns(1, 1), names=False)
     found = {
         (family.name, *sample.labels.values()): sample.value
         for family in now.collect()

@@ -2,18 +2,21 @@
 
 import datetime as dt
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.curator.clinics import COUNT, clinic
 
+from discreet.core.loss import Pure
 from discreet.curator import trimming
 from discreet.curator.backup import back_up, restore
 from discreet.curator.curator import Curator
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.curator.release_index import Shelf
-from discreet.curator.trimming import Rule, trim
+from discreet.curator.trimming import RetentionRule, trim
 from discreet.errors import BadInput, NotFound, Refused
+from discreet.releases.store import Store
 
 OTHER = "SELECT COUNT(*) AS m FROM visits WHERE city = 'Rome'"
 
@@ -36,8 +39,8 @@ def folder(tmp_path):
 def test_a_deleted_answer_is_not_given_again_and_not_drawn_anew(folder, tmp_path):
     with Curator(folder) as curator:
         before = curator.left("visits")
-    assert trim(folder, Rule(answers=30), by="sue", now=later(29)) == []
-    found = trim(folder, Rule(answers=30), by="sue", now=later(31))
+    assert trim(folder, RetentionRule(answers=30), by="sue", now=later(29)) == []
+    found = trim(folder, RetentionRule(answers=30), by="sue", now=later(31))
     assert [one.kind for one in found] == ["answers", "answers"] and all(one.bytes for one in found)
     assert list((folder / "releases").iterdir()) == []
     with Curator(folder) as curator:
@@ -63,7 +66,7 @@ def test_a_deleted_answer_is_not_given_again_and_not_drawn_anew(folder, tmp_path
 
 def test_a_dry_run_deletes_nothing(folder):
     before = {path for path in folder.rglob("*") if path.is_file()}
-    assert len(trim(folder, Rule(answers=1), by="sue", dry_run=True, now=later(2))) == 2
+    assert len(trim(folder, RetentionRule(answers=1), by="sue", dry_run=True, now=later(2))) == 2
     assert before <= set(folder.rglob("*"))
     with Curator(folder) as curator:
         assert curator.ask(COUNT, epsilon="0.25").free
@@ -75,13 +78,31 @@ def test_a_crash_before_the_deletion_leaves_the_answer_that_was_given(folder, mo
     with monkeypatch.context() as crash:
         crash.setattr(trimming, "_delete", lambda place: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            trim(folder, Rule(answers=1), by="sue", now=later(2))
+            trim(folder, RetentionRule(answers=1), by="sue", now=later(2))
     with Curator(folder) as curator:
         after = curator.ask(COUNT, epsilon="0.25")
         assert after.free and after.table.equals(before.table)
-    assert len(trim(folder, Rule(answers=1), by="sue", now=later(2))) == 2
+    assert len(trim(folder, RetentionRule(answers=1), by="sue", now=later(2))) == 2
     with Curator(folder) as curator, pytest.raises(Refused):
         curator.ask(COUNT, epsilon="0.25")
+
+
+def test_an_answer_that_a_crash_left_unsealed_is_not_drawn_anew_once_it_was_deleted(folder, monkeypatch):
+    """A steward may have downloaded it from the release index."""
+    third = "SELECT COUNT(*) AS m FROM visits WHERE city = 'Turin'"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with Curator(folder) as curator, monkeypatch.context() as patch:
+        patch.setattr(Store, "_seal", killed)
+        with pytest.raises(KeyboardInterrupt):
+            curator.ask(third, epsilon="0.25")
+    with Curator(folder) as curator, closing(State.open(curator.workspace)) as state:
+        assert Shelf(state, curator.workspace).adopt() == 1
+    assert len(trim(folder, RetentionRule(answers=30), by="sue", now=later(31))) == 3
+    with Curator(folder) as curator, pytest.raises(Refused, match="the answer was deleted on"):
+        curator.ask(third, epsilon="0.25")
 
 
 def test_what_a_table_a_stand_in_or_a_stream_needs_stays(tmp_path):
@@ -104,13 +125,27 @@ def test_what_a_table_a_stand_in_or_a_stream_needs_stays(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("kept")
     twins = list(folder.glob("tables/**/twin.parquet"))
-    found = trim(folder, Rule(1, 1, 1, 1, 1), by="sue", now=later(2))
+    found = trim(folder, RetentionRule(1, 1, 1, 1, 1), by="sue", now=later(2))
     assert {one.kind for one in found} == {"jobs", "holder_copies", "uploads"}
     assert not any(path.exists() for path in old.values())
     assert all(path.exists() for path in kept + twins) and twins
     with Curator(folder) as curator:
         assert curator.synthetic("visits") is not None
         assert curator.verify().sound
+
+
+def test_an_upload_that_a_table_was_made_of_stays_by_whatever_path_the_workspace_is_opened(tmp_path):
+    import pyarrow.parquet as pq
+    from tests.curator.clinics import CARD, visits
+
+    with clinic(tmp_path / "clinic") as curator:
+        source = curator.workspace.folder / "uploads" / "0123456789ab-visits.parquet"
+        source.parent.mkdir()
+        pq.write_table(visits(), source)
+        curator.add_table("more", str(source), replace(CARD, name="more"), Pure(1))
+    (tmp_path / "live").symlink_to(tmp_path / "clinic", target_is_directory=True)
+    assert trim(tmp_path / "live", RetentionRule(uploads=1), by="sue", now=later(2)) == []
+    assert source.exists()
 
 
 def test_replaced_bounded_tables_go_and_the_present_one_stays(tmp_path):
@@ -122,7 +157,7 @@ def test_replaced_bounded_tables_go_and_the_present_one_stays(tmp_path):
     with Curator.create(tmp_path / "clinic", {"visits": (tmp_path / "visits.parquet", CARD)}, BUDGET) as curator:
         curator.ask(COUNT, epsilon=1)
         curator.revise_card("visits", WIDER)
-    [one] = trim(tmp_path / "clinic", Rule(versions=1), by="sue", now=later(2))
+    [one] = trim(tmp_path / "clinic", RetentionRule(versions=1), by="sue", now=later(2))
     assert one.kind == "versions" and not one.place.exists()
     with Curator(tmp_path / "clinic") as curator:
         assert curator.verify().sound
@@ -132,4 +167,4 @@ def test_replaced_bounded_tables_go_and_the_present_one_stays(tmp_path):
 @pytest.mark.parametrize("days", [{}, {"answers": 0}, {"jobs": -1}])
 def test_a_rule_names_something_and_keeps_it_for_a_day(days):
     with pytest.raises(BadInput):
-        Rule(**days)
+        RetentionRule(**days)

@@ -13,15 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 from tests.engines.values import (
-    BOOLEANS,
-    DATES,
-    DECIMALS,
     EVERYTHING,
-    INTEGERS,
-    NOT_FINITE,
-    REALS,
-    TEXTS,
-    TIMES,
+    LITERALS,
     ZONED,
     assert_same,
 )
@@ -56,13 +49,6 @@ ODD_NAMES = [
 ]
 
 Names = Callable[[], str]
-
-
-@pytest.fixture(scope="session", params=["duckdb", "postgres", "spark", "connect"])
-def any_engine(request: pytest.FixtureRequest) -> Engine:
-    """Each engine in turn, and Spark once more through Connect."""
-    found: Engine = request.getfixturevalue(request.param)
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -105,20 +91,7 @@ def test_a_stream_gives_the_rows_that_a_fetch_gives(any_engine: Engine, fresh: N
     assert_same(reader.read_all().sort_by("id"), recast_table(EVERYTHING))
 
 
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        (Kind.INTEGER, INTEGERS),
-        (Kind.REAL, [*REALS, *NOT_FINITE]),
-        (Kind.DECIMAL, DECIMALS),
-        (Kind.BOOLEAN, BOOLEANS),
-        (Kind.TEXT, TEXTS),
-        (Kind.DATE, DATES),
-        (Kind.TIMESTAMP, TIMES),
-        (Kind.TIMESTAMP, ZONED),
-    ],
-    ids=["integer", "real", "decimal", "boolean", "text", "date", "timestamp", "zoned"],
-)
+@pytest.mark.parametrize(("kind", "values"), LITERALS.values(), ids=LITERALS)
 def test_a_literal_is_the_value_it_was_made_of(any_engine: Engine, kind: Kind, values: list[object]) -> None:
     shown = [sql.named(sql.literal(value), f"c{place}") for place, value in enumerate(values)]
     type_ = arrow_type(kind, scale=2, zoned=values is ZONED)

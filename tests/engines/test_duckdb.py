@@ -42,7 +42,7 @@ def table_of(rows: pa.Table, names: list[str]) -> Table:
 
 def held(table: Table) -> pa.Table | None:
     assert isinstance(table.engine, DuckDB)
-    return table.engine.held(table.relation, table.columns)
+    return table.engine.dictionary_codes(table.relation, table.columns)
 
 
 def counted(table: Table, *, ordered: bool) -> Counter[tuple[Any, ...]]:
@@ -91,8 +91,10 @@ def test_what_is_no_mere_selection_is_left_to_the_engine() -> None:
         exp.select("*").from_(sql.table("elsewhere")),
     ]
     assert isinstance(table.engine, DuckDB)
-    assert [table.engine.held(relation, ("text", "whole")) for relation in relations] == [None] * len(relations)
-    assert table.engine.held(table.relation, ("text", "missing")) is None
+    assert [table.engine.dictionary_codes(relation, ("text", "whole")) for relation in relations] == [None] * len(
+        relations
+    )
+    assert table.engine.dictionary_codes(table.relation, ("text", "missing")) is None
 
 
 def test_reals_are_left_to_the_engine() -> None:

@@ -33,12 +33,6 @@ def _endless(name: str) -> exp.Query:
     return found
 
 
-@pytest.fixture(scope="session", params=["duckdb", "postgres", "spark", "connect"])
-def any_engine(request: pytest.FixtureRequest) -> Engine:
-    found: Engine = request.getfixturevalue(request.param)
-    return found
-
-
 def test_a_query_that_takes_too_long_is_stopped_and_the_next_is_not(
     any_engine: Engine, fresh: Callable[[], str]
 ) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.kind import Kind
+
 _UTC = dt.UTC
 INTEGERS = [0, 1, -1, 127, -128, 2**31, -(2**31) - 1, 2**53 + 1, 2**63 - 1, -(2**63) + 1]
 REALS = [0.0, -0.0, 0.1, 1 / 3, -1e-7, 5e-324, 1.7976931348623157e308, 123456789.12345679]
@@ -34,6 +36,27 @@ TIMES = [
     dt.datetime(9999, 12, 31, 23, 59, 59, 999999),
 ]
 ZONED = [time.replace(tzinfo=_UTC) for time in TIMES]
+LITERALS: dict[str, tuple[Kind, list[Any]]] = {
+    "integer": (Kind.INTEGER, INTEGERS),
+    "real": (Kind.REAL, [*REALS, *NOT_FINITE]),
+    "decimal": (Kind.DECIMAL, DECIMALS),
+    "boolean": (Kind.BOOLEAN, BOOLEANS),
+    "text": (Kind.TEXT, TEXTS),
+    "date": (Kind.DATE, DATES),
+    "timestamp": (Kind.TIMESTAMP, TIMES),
+    "zoned": (Kind.TIMESTAMP, ZONED),
+}
+"""Values of every kind that a literal must keep."""
+USUAL = {
+    Kind.INTEGER: (-7, 2**40),
+    Kind.REAL: (-0.5, 1e12),
+    Kind.DECIMAL: (Decimal("-0.25"), Decimal("12.50")),
+    Kind.TEXT: ("a", "b, 'c'"),
+    Kind.BOOLEAN: (False, True),
+    Kind.DATE: (dt.date(1999, 12, 31), dt.date(2024, 2, 29)),
+    Kind.TIMESTAMP: (dt.datetime(1999, 12, 31, 23, 59, 59), dt.datetime(2024, 2, 29, 1, 2, 3, 4)),
+}
+"""Two ordinary values of each kind, the smaller first."""
 
 _COLUMNS: dict[str, tuple[list[Any], pa.DataType]] = {
     "i8": ([0, 127, -128], pa.int8()),

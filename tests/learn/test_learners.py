@@ -167,7 +167,7 @@ def test_a_column_of_which_nothing_is_known_is_refused_and_in_a_sample_left_out(
 
 def test_no_more_clusters_than_full_cells():
     table = read(pa.table({"x": [1.0, 1.1, 9.0] * 9, "y": [0.0] * 27}), TWO)
-    with pytest.raises(DataError, match="fill 2 cells") as refused:
+    with pytest.raises(DataError, match="occupy 2 cells") as refused:
         dc.Clusters(3).frame(table)
     assert "Ask for 2" in refused.value.hint
     learner = dc.Clusters(2)
@@ -183,18 +183,18 @@ def test_what_is_rounded_stays_in_the_bounds():
 def test_dates_are_told_as_dates():
     assert str(learnt(dc.Statistics("median", ("day",), step=0.1))[0]).startswith("median of day: 2020-0")
     assert str(learnt(dc.Statistics("deviation", ("day",), step=0.1))[0]).endswith(" days")
-    assert dc.Statistics("median").steps()[-1] == "It is looked for in 1,000 equal intervals."
+    assert dc.Statistics("median").steps()[-1] == "It is located in 1,000 equal intervals."
 
 
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
         (lambda: dc.LinearModel("group"), "predicts numbers"),
-        (lambda: dc.LinearModel("y", ("y",)), "cannot be learnt from"),
+        (lambda: dc.LinearModel("y", ("y",)), "cannot be learnt from as well"),
         (lambda: dc.LinearModel("y", step=0), "step must be a number"),
         (lambda: dc.LinearModel("y", step=5e-324), "step must be a number"),
         (lambda: dc.Clusters(1), "between 2 and 100"),
-        (lambda: dc.Clusters(2, ("group",)), "no numbers"),
+        (lambda: dc.Clusters(2, ("group",)), "is not numeric"),
         (lambda: dc.Statistics("mode"), "of must be mean"),
         (lambda: dc.Statistics("mean", "x"), "list of names"),
     ],

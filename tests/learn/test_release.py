@@ -145,7 +145,7 @@ def test_bounds_that_were_read_off_the_data_are_no_public_grid():
 
 
 def test_what_is_no_model_to_learn_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="learns no model"):
+    with pytest.raises(BadInput, match="is not a learner"):
         dc.learn(credit(), dc.Noise(0.1))
     with pytest.raises(BadInput, match="learn takes a table with its card"):
         dc.learn(rows(), LEARN)

@@ -47,7 +47,7 @@ def test_a_tree_tells_what_is_asked_and_is_plain_data():
     assert Tree.from_dict(loads(dumps(tree.to_dict()))) == tree == dc.load_model(tree.to_dict())
     assert str(tree).splitlines()[:3] == ["income < 20.0?", "  yes: job = none?", "    yes: yes"]
     assert "job = none?" in tree.picture().svg
-    with pytest.raises(NotFound, match="looks at 'income'"):
+    with pytest.raises(NotFound, match="needs the column 'income'"):
         tree.predict(rows().select(["age"]))
 
 
@@ -71,8 +71,8 @@ def test_who_has_several_rows_is_one_person():
     ("said", "words"),
     [
         ({"target": "income"}, "is a number"),
-        ({"target": "name"}, "not released"),
-        ({"target": "default", "columns": ("default",)}, "cannot be learnt from"),
+        ({"target": "name"}, "may not be released"),
+        ({"target": "default", "columns": ("default",)}, "cannot be learnt from as well"),
         ({"target": "default", "columns": ("age", "age")}, "named twice"),
         ({"target": "default", "depth": 99}, "between 1 and 8"),
         ({"target": "default", "grid": 1}, "between 2 and 1,000"),
@@ -86,7 +86,7 @@ def test_what_no_tree_can_be_grown_of(said, words):
 
 def test_a_grid_is_declared_and_never_read_off_the_rows():
     card = dc.Card("credit", (dc.Column("age", "integer"), dc.Column("default", "text", categories=("no", "yes"))))
-    with pytest.raises(NotDeclared, match="declares no bounds"):
+    with pytest.raises(NotDeclared, match="needs its bounds"):
         DecisionTree("default").frame(read(rows().select(["age", "default"]), card))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -169,7 +170,9 @@ def test_the_variance_is_that_of_the_linear_map_from_noise_to_figures(step: int,
     rows = [(b[step - 1 - i] if i < step else 0) - (b[start - 1 - i] if i < start else 0) for i in range(17)]
     expected = float(sum(one**2 for one in rows)) * buffered.noise.variance / SCALE**2
     assert buffered.variance(step, window) == pytest.approx(expected)
-    assert buffered.error("1/20", step, window) >= 1.95 * math.sqrt(expected)
+    assert buffered.error("1/20", step, window) == pytest.approx(1.9774 * math.sqrt(expected), rel=1e-4), "95.2 %"
+    narrow = replace(buffered, noise=DiscreteGaussian(4))
+    assert narrow.error("1/20", step, window) >= 2 * math.sqrt(narrow.variance(step, window))
     tree = TreeCounter.for_loss(Pure(1), 17)
     noises = {(step, None): step.bit_count(), (17, 1): 1, (13, 6): 6, (16, 8): 2, (5, 9): 2}
     found = noises.get((step, window), step.bit_count())

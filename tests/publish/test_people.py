@@ -195,7 +195,7 @@ def test_at_most_some_rows_of_each_are_drawn():
     release = dc.publish(plain.table_of(rows), HALF, "k=2", people=Unlinked(most=2))
     many = Counter(row["who"] for row in _original(release, rows))
     assert set(many.values()) <= {1, 2}
-    assert "at most 2 rows were drawn at random" in release.promise
+    assert "At most 2 rows of each" in release.promise
 
 
 # -- two linked tables

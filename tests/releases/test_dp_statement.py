@@ -34,7 +34,7 @@ def test_a_recipe_says_which_rows_counted() -> None:
     said = kept_rows(VISITS, ROWS, VISITS)
     assert said == (
         "no more than 3 rows of each who counted; every row counted as one unit; "
-        "values outside their declared bounds were moved to them"
+        "values outside their declared bounds were clamped to them"
     )
 
 

@@ -69,7 +69,7 @@ def test_a_table_of_all_and_of_all_but_one(tmp_path):
         dc.tabulate(where(table, "age < 79"), "town × ill", rules="min=3")
     assert time.process_time() - began < 1, "the release included"
     text = str(refusal.value)
-    assert "Together with “counts by town × ill” of 20" in text
+    assert "together with “counts by town × ill” of 20" in text
     assert "(release 1)" in text
     assert "reveals ill of a group of 1 person; groups of fewer than 3 people must stay unknown" in text
     assert "This exposes 1 person." in text
@@ -276,7 +276,7 @@ def test_a_reason_is_quoted_by_the_statement_and_the_register(tmp_path):
     dc.tabulate(table, "town × ill", rules="min=3")
     made = dc.tabulate(where(table, "age < 79").despite("the minister wants it"), "town × ill", rules="min=3")
     (said,) = [one for one in made.statement.caveats if "Reason given: " in one]
-    assert said.startswith("Released although together with “counts by town × ill”")
+    assert said.startswith("Released although “counts by town × ill”, together with “counts by town × ill”")
     assert said.endswith("Reason given: the minister wants it.")
     assert [one.note for one in listed(table.registers[0])] == ["", "the minister wants it"]
     dc.tabulate(where(table, "age < 79"), "town × ill", rules="min=3")  # it is out already

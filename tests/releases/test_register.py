@@ -607,7 +607,7 @@ def test_three_earlier_releases_are_all_named_and_of_four_the_first_is_counted()
 def test_an_entry_says_where_and_when(tmp_path):
     hidden = made(str(tmp_path), "hide x", at="2026-01-01T10:00:00+00:00")
     assert str(hidden) == f"{tmp_path} (hidden on 2026-01-01, of 9 rows)"
-    assert str(made(method="tabulate")) == "in memory (printed, of 9 rows)"
+    assert str(made(method="tabulate")) == "in memory (tabulated, of 9 rows)"
     assert made().kind == "published"
     assert [made(method=method).kind for method in ("", "swap")] == ["masked", "masked"]
 

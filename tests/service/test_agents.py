@@ -28,7 +28,7 @@ from discreet.curator.curator import Curator
 from discreet.curator.people.person import Role as PersonRole
 from discreet.curator.people.person import Scope
 from discreet.errors import BudgetExceeded
-from discreet.service.agents import Asking, Conversation
+from discreet.service.agents import AskArguments, Conversation
 from discreet.service.operations.operations import Operations
 from discreet.service.spending_cap import Cap
 
@@ -453,7 +453,7 @@ def test_what_was_charged_counts_whatever_was_told_of_its_price(told):
         return {"prices": [price]} if path == "/v1/price" else {"answers": [{"free": False}]}
 
     talk = Conversation(call, Cap(Budget(Pure(1))))
-    answered = run(talk.ask(Asking(question=COUNT, epsilon="0.7")))
+    answered = run(talk.ask(AskArguments(question=COUNT, epsilon="0.7")))
     assert answered["conversation"]["left"] == Pure("0.3").to_dict()
     with pytest.raises(BudgetExceeded):
         talk.cap.reserve(Pure("0.4"))

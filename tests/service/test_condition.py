@@ -122,9 +122,13 @@ def test_a_lookup_is_one_at_a_time_and_is_waited_for_no_longer_than_wanted():
     assert len(looks) == 1
 
 
+SAMPLE = re.compile(r"^(discreet_\w+)\{(.*)\} ", re.MULTILINE)
+
+
 def test_alerts_are_about_metrics_that_there_are(desk):
     desk, tokens = desk
     with serving(desk) as service:
+        service.client(tokens["ann"]).post("/v1/ask", json={"questions": []})
         text = service.client(tokens["auditor"]).get("/v1/metrics").text
     example = re.search(r"```yaml\n(groups:.*?)```", DOCS.read_text(), re.DOTALL)[1]
     named = set(re.findall(r"\bdiscreet_\w+", example))
@@ -133,3 +137,9 @@ def test_alerts_are_about_metrics_that_there_are(desk):
     assert {re.sub(r"_(total|bucket|count)$", "", name) for name in named} <= {
         re.sub(r"_total$", "", name) for name in there
     }
+    samples = [(name, dict(re.findall(r'(\w+)="(.*?)"', labels))) for name, labels in SAMPLE.findall(text)]
+    for name, chosen in re.findall(r"\b(discreet_\w+)\{(.*?)\}", example):
+        for label, sign, value in re.findall(r'(\w+)(=~?)"(.*?)"', chosen):
+            values = {labels[label] for other, labels in samples if other == name and label in labels}
+            assert values, f"{name} has no {label}"
+            assert sign == "=~" or value in values

@@ -186,6 +186,10 @@ FORGERIES = {
     "another issuer": {"claims": lambda c: c | {"iss": "http://127.0.0.1:1"}},
     "no issuer": {"claims": lambda c: {k: v for k, v in c.items() if k != "iss"}},
     "another audience": {"claims": lambda c: c | {"aud": "another"}},
+    "an empty audience": {"claims": lambda c: c | {"aud": []}},
+    "no audience": {"claims": lambda c: {k: v for k, v in c.items() if k != "aud"}},
+    "endless, by a text": {"claims": lambda c: c | {"exp": "9999999999"}},
+    "endless, by a truth": {"claims": lambda c: c | {"exp": True}},
     "two audiences": {"claims": lambda c: c | {"aud": [CLIENT, "another"]}},
     "for another party": {"claims": lambda c: c | {"azp": "another"}},
     "another nonce": {"claims": lambda c: c | {"nonce": "0" * 64}},
@@ -365,7 +369,7 @@ def test_where_no_accounts_are_made_people_are_linked(clinic):
     known = Identity("https://login.example", "2", "clara", Role.ANALYST)
     with pytest.raises(NotAllowed, match="you have no account here") as caught:
         clinic.desk.people.enter(known, create=False)
-    assert "subject of your account there is 2" in caught.value.hint
+    assert "subject of your account at the provider: 2" in caught.value.hint
     with pytest.raises(NotAllowed, match="cannot be a user name"):
         clinic.desk.people.enter(replace(known, name=None), create=True)
     assert "clara" not in names(clinic)
@@ -405,9 +409,9 @@ def test_a_provider_that_is_away_leaves_passwords(clinic, settings):
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({"issuer": "https://evil.example"}, "is of the issuer 'https://evil.example'"),
-        ({"token_endpoint": "http://login.example/token"}, "no token_endpoint with https"),
-        ({"jwks_uri": None}, "no jwks_uri"),
+        ({"issuer": "https://evil.example"}, "names the issuer 'https://evil.example'"),
+        ({"token_endpoint": "http://login.example/token"}, "no https address as token_endpoint"),
+        ({"jwks_uri": None}, "no https address as jwks_uri"),
         ({"code_challenge_methods_supported": ["plain"]}, "does not support PKCE"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Privacy losses restated in another kind, or amplified by subsampling; never understated."""
+"""Privacy losses restated in another kind; never understated."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from discreet.core.exact import Number, exact, exp_upper, ln_lower, ln_upper, round_down, round_up
+from discreet.core.exact import Number, exact, ln_lower, ln_upper, round_down, round_up
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
-from discreet.errors import BadInput, NoPromise
-
-_LARGEST_AMPLIFIED = 64
-"""An ε from here on is left as it is by subsampling."""
+from discreet.errors import NoPromise
 
 
 def to_approximate(loss: Loss, delta: Number) -> Approximate:
@@ -41,11 +38,6 @@ def to_approximate(loss: Loss, delta: Number) -> Approximate:
         order = _order(lambda t: rho * t * t + math.log1p(t) - log)
         epsilon = order * loss.rho + _excess(order, bound)
     return Approximate(round_up(epsilon) if epsilon > 0 else 0, bound)
-
-
-def to_concentrated(loss: Pure) -> Concentrated:
-    """ε-DP is ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4)."""
-    return Concentrated(loss.epsilon**2 / 2)
 
 
 def largest_concentrated(limit: Approximate) -> Concentrated:
@@ -99,28 +91,3 @@ def _positive(delta: Number) -> Fraction:
 def _float(value: Fraction) -> float:
     """Float close to ``value``, for choices only, so numbers beyond the range of floats may be clamped."""
     return float(min(value, Fraction(10**150)))
-
-
-def subsampled(loss: Loss, rate: Number) -> Loss:
-    """The loss on everyone when ``loss`` is that of a run on a sample holding each unit with chance ``rate``.
-
-    Why this is private: units are sampled independently of each other, with everything that belongs to
-    them, by coins no one sees. Output is produced with the unit in the sample with chance q, and without it
-    as on the neighbour otherwise; mixing the two gives ε' = ln(1 + q(e^ε - 1)) and δ' = qδ (Balle, Barthe,
-    Gaboardi 2018, Theorem 8, for neighbours that add or remove a unit). Rounded up; an ε of 64 or more is
-    left as it is, which is never too little. A sample that is fixed, published or used twice earns nothing.
-    """
-    q = exact(rate, "rate")
-    if q > 1:
-        raise BadInput(f"A sampling rate must be between 0 and 1, got {rate}.")
-    if not isinstance(loss, Pure | Approximate):
-        raise NoPromise(
-            "Subsampling amplifies a pure or an (ε, δ) loss; a concentrated or Rényi one has no such bound here.",
-            hint="Restate it as (ε, δ) first, or account for it as if nothing had been sampled.",
-        )
-    epsilon = loss.epsilon
-    if epsilon < _LARGEST_AMPLIFIED and q * epsilon > 0 and q < 1:
-        epsilon = min(epsilon, round_up(ln_upper(1 + q * (exp_upper(epsilon) - 1))))
-    if q == 0:
-        epsilon = q
-    return Pure(epsilon) if isinstance(loss, Pure) else Approximate(epsilon, q * loss.delta)

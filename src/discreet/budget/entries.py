@@ -1,4 +1,4 @@
-"""Entries of a ledger: what each line says and how it is written, and the rules of which lines may be written."""
+"""Entries of a ledger: content and spelling of each line, and the rules for which lines may be written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Began:
 
 @dataclass(frozen=True)
 class Opened:
-    """An account was opened. ``partition`` says what its table is divided by, if parts are charged apart."""
+    """An account was opened. ``partition`` names the column that divides its table, if parts are charged apart."""
 
     account: str
     budget: Budget
@@ -113,7 +113,7 @@ def write(number: int, at: dt.datetime, entry: Entry) -> str:
 
 
 def is_filed_under(content: str, key: str | None) -> bool:
-    """Whether ``key`` is the key in a content that ``write`` wrote, ``None`` if it has none; without reading all of it.
+    """Whether a line's content has this key (``None``: it has none), without reading all of it.
 
     Quotation marks inside of texts are escaped, so what is looked for stands nowhere else.
     """
@@ -170,7 +170,7 @@ def _entry(kind: object, said: object) -> Entry:
         case "charged":
             data = fields(said, what, account=str, loss=dict, key=str, purpose=str, part=maybe)
             return Charged(**data | {"loss": losses.from_dict(data["loss"])})
-    raise BadInput(f"a line is began, opened, limited or charged, not {kind!r}")
+    raise BadInput(f"an entry is of the kind began, opened, limited or charged, not {kind!r}")
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class Account:
 
 @dataclass
 class Book:
-    """As much of a ledger as a transaction has read, and what it is going to write."""
+    """The part of a ledger that a transaction has read, and the lines that it is going to write."""
 
     number: int = 0
     digest: str = START
@@ -380,7 +380,7 @@ class Book:
 
 
 def budget_refusal(account: Account, spent: Spent, asked: Loss) -> BudgetExceeded:
-    """The error for a loss that does not fit into an account of which so much was spent."""
+    """The error for a loss that an account's budget does not cover."""
     left = account.budget.room(spent, asked, account.ceiling)
     day, wait = account.renewal, ""
     if day and account.as_of(dt.datetime.combine(day, dt.time(), dt.UTC)).admits(asked):
@@ -404,7 +404,7 @@ def tightest_refusal(refusals: Sequence[BudgetExceeded]) -> BudgetExceeded:
 
 
 def limit_warnings(account: Account, budget: Budget) -> list[str]:
-    """Warnings before an account gets another limit: what the person may not expect."""
+    """Warnings of surprising effects of a new limit, before an account gets it."""
     said = []
     was, now = account.budget.limit, budget.limit
     if isinstance(was, Approximate) and was.delta and (not isinstance(now, Approximate) or not now.delta):

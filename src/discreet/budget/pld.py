@@ -1,4 +1,4 @@
-"""What a batch, fixed beforehand, lost all in all, by its privacy-loss distribution.
+"""Total epsilon of a batch of mechanisms fixed in advance, from their privacy-loss distributions.
 
 A report for people, through dp-accounting (the extra ``accounting``), and in floats. It is never used to
 admit anything: composing distributions presumes that all mechanisms were fixed in advance, while an

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     import psycopg
 
 _RECORD, _RECORDED = "SELECT to_regclass('formats')::text", "SELECT MAX(number) FROM formats"
-"""Whether the version is recorded (that of version 1 is not), and the recorded one."""
+"""Queries: whether the format version is recorded (version 1 is not), and the recorded version."""
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 class PostgresStore:
-    """See ``discreet.budget.store.Store``. A connection is kept for writing, and some for reading."""
+    """Implementation of ``discreet.budget.store.Store``, with one connection for writing and some for reading."""
 
     def __init__(self, address: str, schema: str, contents: Contents, witness: Path | None = None) -> None:
         if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", schema):
@@ -80,7 +80,7 @@ class PostgresStore:
             return _version(session)[0]
 
     def rehearse(self) -> None:
-        """Migrate in a transaction that is undone at its end; until then others wait who would write."""
+        """Migrate in a transaction that is rolled back at its end; other writers wait until then."""
         with extra("postgres"):
             import psycopg
 
@@ -124,7 +124,7 @@ class PostgresStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
-        """A transaction on the writer's connection, which is opened again after it was lost.
+        """A transaction on the writer's connection, which is reopened if it was lost.
 
         Statements are sent without waiting for the answer to each: anyone who reads waits, and so does the end.
         """
@@ -203,7 +203,7 @@ class Copied:
 
 @contextmanager
 def copied(address: str, files: Sequence[Copied]) -> Iterator[None]:
-    """Copy files, to which no one writes any more, to new schemas: to all of them or to none.
+    """Copy files that are no longer written to into new schemas: all of them or none.
 
     They are there when the block has ended. If that ends with an error from the database, they may be there or not.
     """
@@ -235,7 +235,7 @@ def require_copied(address: str, one: Copied) -> None:
 
 
 def _copy(connection: psycopg.Connection[Any], one: Copied) -> None:
-    """Tables are made by the statements that made them in the file: those are written for both."""
+    """Copy the tables of a file, made by the statements stored in it, which are valid in both databases."""
     connection.execute(f"CREATE SCHEMA {one.schema}")
     connection.execute(f"SET LOCAL search_path = {one.schema}")
     with closing(sqlite3.connect(f"file:{quote(str(one.file))}?mode=ro", uri=True)) as file:

@@ -25,8 +25,7 @@ from discreet.errors import LedgerError, NotFound, Unsound
 
 REMEDY = (
     "Answer no questions until it is repaired, or a budget could be spent twice: restore the newest copy, or "
-    "restore a backup into a new folder (discreet workspace restore). docs/budget.md, “When the books are "
-    "not sound”, "
+    "restore a backup into a new folder (discreet workspace restore). docs/budget.md, “A damaged or outdated ledger”, "
     "says what to do without one."
 )
 """What the holder must do about a ledger that is not sound."""

@@ -1,4 +1,4 @@
-"""Tables of a ledger in SQL: its lines, and what they add up to, loaded before and saved after every charge."""
+"""SQL tables of a ledger: its lines and their sums, loaded before every charge and saved after it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _PAGE, _SHORT_PAGE = 5000, 500
 """Lines read at once, oldest first and newest first."""
 _NO_LINE = 2**31 - 1
 _CHECKED = 4
-"""Lines whose digests are computed again before a charge: those of the last answer. All are when a ledger is opened."""
+"""Number of lines whose digests are verified before a charge: those of the last answer. Opening verifies all."""
 
 
 def add_periods(session: Session) -> None:
-    """Migrate accounts to a version in which budgets can renew: none of those that are there does."""
+    """Migrate accounts to the version in which budgets can renew; those of existing accounts do not."""
     session.run("ALTER TABLE accounts ADD COLUMN period integer NOT NULL DEFAULT 0", [()])
     session.run("ALTER TABLE accounts ADD COLUMN past text", [()])
 
@@ -43,7 +43,7 @@ def all_accounts(session: Queried) -> list[Account]:
 
 
 def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
-    """What has to be known to write ``entries``: the last line, the accounts, the parts, the keys.
+    """The state that is needed to write ``entries``: the last line, and their accounts, parts and keys.
 
     An error if the ledger does not go on from the last line of ``known``, has other sums at that line, or if one of its
     last lines, which the next one builds on, is not what its digest says.
@@ -75,7 +75,7 @@ def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
 
 
 def save(session: Session, book: Book) -> None:
-    """Write down what ``book`` was given since it was loaded."""
+    """Write the lines that ``book`` got since it was loaded, and the sums that they change."""
     entries = [line.entry for line, _ in book.written]
     lines = [(line.number, _key(line.entry), content, line.digest) for line, content in book.written]
     session.run("INSERT INTO lines (number, key, content, digest) VALUES (?, ?, ?, ?)", lines)
@@ -93,7 +93,7 @@ def save(session: Session, book: Book) -> None:
 
 
 def sums_of(book: Book) -> dict[str, Any]:
-    """What lines added up to, and which was the last of them, as plain data."""
+    """Sums of all lines up to the last one, as plain data."""
     return {
         "line": book.number,
         "digest": book.digest,
@@ -103,7 +103,7 @@ def sums_of(book: Book) -> dict[str, Any]:
 
 
 def book_of(sums: object) -> Book | None:
-    """What ``sums_of`` gave; ``None`` if it is anything else."""
+    """The book that ``sums_of`` described; ``None`` for anything else."""
     if sums is None:
         return None
     try:
@@ -116,25 +116,25 @@ def book_of(sums: object) -> Book | None:
 
 
 def page_after(session: Session, number: int) -> list[tuple[int, str | None, str, str]]:
-    """Some thousand lines (number, key, content, digest) after one."""
+    """The next few thousand lines (number, key, content, digest) after a line."""
     sql = "SELECT number, key, content, digest FROM lines WHERE number > ? ORDER BY number LIMIT ?"
     return session.rows(sql, (number, _PAGE))
 
 
 def page_before(session: Session, number: int | None) -> list[tuple[int, str | None, str, str]]:
-    """Some lines before one, or the last ones, the newest first."""
+    """The few hundred lines before a line, or the last ones; newest first."""
     sql = "SELECT number, key, content, digest FROM lines WHERE number < ? ORDER BY number DESC LIMIT ?"
     return session.rows(sql, (_NO_LINE if number is None else number, _SHORT_PAGE))
 
 
 def accounts_among(session: Queried, names: Iterable[str]) -> dict[str, Account]:
-    """Those of the named accounts that there are."""
+    """The named accounts, as far as they exist."""
     rows = _among(session, f"{_ACCOUNTS} WHERE name", {(name,) for name in names})
     return {row[0]: account_of(row) for row in rows}
 
 
 def account_of(row: tuple[Any, ...]) -> Account:
-    """A row of ``accounts``."""
+    """The account in a row of ``accounts``."""
     name, budget, partition, whole, peak, period, past = row
     before = None if past is None else spent_of(past)
     return Account(name, _budget_of(budget), partition, spent_of(whole), spent_of(peak), period, before)
@@ -142,13 +142,13 @@ def account_of(row: tuple[Any, ...]) -> Account:
 
 @lru_cache(maxsize=1024)
 def spent_of(text: str) -> Spent:
-    """What a row says was spent; remembered, because it is read more often than it changes."""
+    """A spent loss, from its text; cached, because it is read more often than it changes."""
     return Spent.from_dict(_loaded(text))
 
 
 @lru_cache(maxsize=1024)
 def _budget_of(text: str) -> Budget:
-    """A budget; remembered, because its ceiling takes a while to work out."""
+    """A budget, from its text; cached, because its ceiling takes a while to work out."""
     return Budget.from_dict(_loaded(text))
 
 
@@ -160,7 +160,7 @@ def _loaded(text: str) -> object:
 
 
 def line_of(number: int, content: str, found: str) -> Line:
-    """A row of ``lines``."""
+    """The line in a row of ``lines``."""
     try:
         said, at, entry = read(content)
     except BadInput as error:
@@ -171,7 +171,7 @@ def line_of(number: int, content: str, found: str) -> Line:
 
 
 def _among(session: Queried, sql: str, wanted: set[Any]) -> list[tuple[Any, ...]]:
-    """The rows where what ``sql`` ends with is one of the tuples ``wanted``."""
+    """Rows of a query whose last columns, at the end of ``sql``, are one of the tuples ``wanted``."""
     if not wanted:
         return []
     tuples = sorted(wanted)

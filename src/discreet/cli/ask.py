@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from discreet.cli.options import Json
+from discreet.cli.options import Folder, Json
 from discreet.cli.output import console, figures, print_json, working
-from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def ask(
     delta: Annotated[str, Option(help="δ to spend; needed for groups that the card does not declare.")] = "0",
     rho: Annotated[str | None, Option(help="Instead of --epsilon: ρ to spend (zCDP, Gaussian noise).")] = None,
     error: Annotated[
-        str | None, Option(help='Instead of --epsilon: spend as little as gives this error, such as 50 or "5% at 95%".')
+        str | None, Option(help='Instead of --epsilon: the largest acceptable error, such as 50 or "5% at 95%".')
     ] = None,
     expect: Annotated[str | None, Option(help="With an --error in %: the answer you expect.")] = None,
     rows: Annotated[int | None, Option(min=1, help="Rows expected per group, for the error of averages.")] = None,
@@ -74,8 +73,8 @@ def ask(
       discreet ask office "SELECT AVG(salary) FROM staff WHERE city = 'Rome'" --audited
 
     The same question again is free, and gets the same answer. When the budget does not cover a question and the table
-    has a synthetic stand-in (discreet workspace stand-in), that answers it for nothing: about people who never
-    existed, and marked so.
+    has a synthetic stand-in (discreet workspace stand-in), the stand-in answers it free of charge, marked as synthetic:
+    its people never existed.
     """
     from discreet.curator.curator import Curator
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def attack(
     folder: Annotated[Path, Argument(help="The folder of the release.", metavar="RELEASE")],
     original: Annotated[
-        str | None, Option(help="What the release was made of: a file or a table.", metavar="DATA")
+        str | None, Option(help="What the release was made from: a file or a table.", metavar="DATA")
     ] = None,
     card: CardFile = None,
     table: CardTable = None,
@@ -51,8 +51,8 @@ def attack(
       discreet attack release --original patients.parquet --card patients.toml --also last-year --only composition
       discreet attack release --original patients.parquet --card patients.toml --control held_out.parquet
 
-    Attacks use all that the release's recipe tells. Each says what its attacker knows, what they get, and what guessing
-    would give. Victims are named by their row in the original, for you alone.
+    Attacks use everything that the release's recipe says. Each says what its attacker knows, what they get, and what
+    guessing would give. Victims are named by their row in the original, for you alone.
     """
     from discreet.core.release import Release
     from discreet.engines.read import read

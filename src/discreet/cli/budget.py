@@ -10,9 +10,8 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from discreet.cli.options import Json
+from discreet.cli.options import Folder, Json
 from discreet.cli.output import console, grid, print_json
-from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, LedgerError
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _ShowByDefault(TyperGroup):
-    """``discreet budget clinic`` is ``discreet budget show clinic``."""
+    """Command group that reads ``discreet budget clinic`` as ``discreet budget show clinic``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
@@ -130,11 +129,11 @@ def limit(
       discreet budget limit clinic visits/analyst --budget "epsilon=5, delta=1e-6" --why "agreed by the board"
     """
     from discreet.budget.entries import limit_warnings
-    from discreet.cli.workspace import budget_of
+    from discreet.budget.filter import Budget
     from discreet.curator.audited import require_noise
     from discreet.curator.curator import Curator
 
-    limit = budget_of(budget)
+    limit = Budget.parse(budget)
     with Curator(folder) as curator:
         before = curator.ledger.account(account)
         require_noise(curator.ledger, [account.partition("/")[0]])
@@ -217,7 +216,7 @@ def advise(
     rows = ((f"{one.prior:.1%}", f"{one.least:.1%}", f"{one.most:.1%}") for one in moved)
     out.print(grid("#believed before", "#at least after", "#at most after", title=f"At epsilon = {chosen}", rows=rows))
     out.print(
-        "However much an adversary knows about everyone else, all answers for this epsilon moves what they "
+        "However much an adversary knows about everyone else, all answers for this epsilon move what they "
         "believe of one person no further than that.\n"
         f"A count of people that gets all of it is off by {off:,.1f} at most, with 95 % confidence."
     )
@@ -242,5 +241,5 @@ def _account(account: Account) -> dict[str, Any]:
 
 
 def _questions(purpose: str) -> list[str]:
-    """The questions of a charge, without the fingerprint behind them; or what else it was for, in one line."""
+    """Questions of a charge, without the fingerprint behind them; or another purpose, in one line."""
     return (purpose.rpartition("\n")[0] or purpose).split("\n")

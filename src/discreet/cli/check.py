@@ -36,8 +36,8 @@ def check(
       discreet check patients.parquet --card patients.toml
       discreet check release/ --card patients.toml --model k=5
 
-    Of a release, what left is checked. Without a model it says which of the usual ones hold, and with what figures.
-    The exit status is 1 if a model does not hold.
+    For a release, the released rows are checked. Without a model it says which of the usual ones hold, and with what
+    figures. The exit status is 1 if a model does not hold.
     """
     from discreet.engines.read import shown
 

@@ -165,7 +165,7 @@ def serve(
       discreet collect serve music.toml --codes codes.txt
       discreet collect serve music.toml --host 0.0.0.0 --name data.example.org --cert cert.pem --key key.pem
 
-    It listens on this computer alone, unless it has a certificate. Ctrl-C stops it; reports are on the disk by then.
+    Without a certificate it listens on this computer only. Ctrl-C stops it; reports are on the disk by then.
     """
     from discreet.service.settings import Settings
     from discreet.verbs.collect.survey.file import load

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json, require_new
+from discreet.cli.options import Json, names_in, require_new
 from discreet.cli.output import bold, console, grid, print_json, stoppable
 from discreet.errors import BadInput
 
@@ -44,7 +44,7 @@ _KEY_ACCOUNT = "combine"
 
 @app.command("keys")
 def keys(
-    name: Annotated[str, Argument(help="The party's name, in small letters.", metavar="NAME")],
+    name: Annotated[str, Argument(help="The party's name, in lower case.", metavar="NAME")],
     *,
     folder: Annotated[Path, Option(help="Folder for the keys.")] = Path(),
 ) -> None:
@@ -204,7 +204,7 @@ def relay(
         Option(help="Where to listen; default: the relay's address in the manifest.", metavar="HOST:PORT"),
     ] = None,
 ) -> None:
-    """Join parties of a session that cannot call each other, on a host that both can call.
+    """Relay messages between parties of a session that cannot connect to each other, on a host that both can reach.
 
     The manifest gives such a party the address relay:HOST:PORT. The relay sees who speaks with whom, when and how
     much; it can read and change nothing.
@@ -281,7 +281,7 @@ def coalition(
     terms = session.require_sums(load(file).terms)
     if_dropout = ""
     if of is not None:
-        members = tuple(name.strip() for name in of.split(",") if name.strip())
+        members = names_in(of)
         found = {members: leakage(terms, terms.parties, members)}
         stayed = included_parties(file)
         dropped = [party for party in terms.parties if stayed and party not in stayed]
@@ -420,9 +420,9 @@ def _charging(
             ledger.account(str(account))
             yield LedgerCharge(ledger, str(account), what)
     else:
-        from discreet.cli.workspace import loss_of
+        from discreet.core.loss import parse_loss
 
-        file, limit = beside / f"{participant.name}.ledger", loss_of(str(budget))
+        file, limit = beside / f"{participant.name}.ledger", parse_loss(str(budget))
         with open_ledger(file) if file.exists() else create_ledger(file) as ledger:
             _set_limit(ledger, limit, file)
             yield LedgerCharge(ledger, _KEY_ACCOUNT, what)

@@ -1,4 +1,4 @@
-"""`discreet compare`: what maskings of a table risk and lose; how faithful synthetic rows are."""
+"""`discreet compare`: risk and loss of masking methods on a table; how faithful synthetic rows are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.core.text import number
 from discreet.errors import BadInput
 
 _SHOWN = 5
-"""Largest number of error bounds listed."""
+"""Maximum number of error bounds listed."""
 
 
 def compare(
@@ -47,12 +47,12 @@ def compare(
       discreet compare patients.parquet --card patients.toml --methods menu.toml -o map.html
       discreet compare patients.parquet synthetic/ --card patients.toml -o fidelity.html
 
-    The map has the original's point, the efficient frontier, all figures, and what there is to choose between. What was
-    measured is kept beside it in a folder, map.points, so that a comparison that was stopped goes on where it was. The
-    map tells about the original table: it is for you, and is not to be published.
+    The map shows every method and the original, the efficient frontier, all figures, and recommendations. Measurements
+    are kept beside it in the folder map.points, so that an interrupted comparison resumes. The map reveals something
+    about the original table: do not pass it on.
 
     With RELEASE, its rows are compared with the original ones: counts of one, two and three columns, correlations,
-    whether rows can be told apart, and what models are worth that were trained on them.
+    whether synthetic rows can be told from original ones, and how well models trained on them predict.
     """
     from discreet.engines.read import read
     from discreet.verbs.publish.compare import EXAMPLE, read_menu
@@ -109,7 +109,7 @@ def _faithful(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """How faithful the rows of a release, or of a file, are."""
+    """Measure and print how faithful the rows of a release, or of a file, are."""
     from discreet.core.release import Release, is_release
     from discreet.engines.read import read
     from discreet.utility.faithful.measure import fidelity

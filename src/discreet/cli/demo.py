@@ -51,7 +51,7 @@ def hospital(
     Example:
       discreet demo hospital --rows 100000
 
-    A made-up hospital, what the public voter list of its town does to it, and what coarser values change.
+    Makes up a hospital, identifies its patients with a public voter list, and shows what coarser values change.
     """
     from discreet.core.identifiers import describe
 
@@ -107,7 +107,7 @@ def messy(
     Example:
       discreet demo messy
 
-    The card that describes it rightly lies beside it, as truth.toml, to compare with.
+    The correct card is beside it, as truth.toml, for comparison.
     """
     from discreet.samples import messy as make
 

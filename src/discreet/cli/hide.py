@@ -96,9 +96,9 @@ def hide(
       discreet hide mine --help
       discreet hide discrimination --help
 
-    Some items leave some transactions (or become unknown), until anyone who mines with these thresholds finds none of
-    the secrets. That is checked by mining before anything is written. What the secrets are, what was changed and which
-    other itemsets and rules are lost is kept beside the folder, for you alone.
+    Items are removed from transactions (or marked as unknown) until mining with these thresholds finds none of the
+    secrets, which is checked before anything is written. The holder's copy beside the folder, for you alone, has the
+    secrets, the changes and the side effects: other itemsets and rules that are lost or new.
     """
     source, how = _opened(file, card, support, layout, column)
     if despite is not None:
@@ -277,7 +277,7 @@ def discrimination(
 def _opened(
     file: str, card: str | None, support: str | None, layout: str | None, columns: list[str] | None
 ) -> tuple[Any, dict[str, Any]]:
-    """The transactions, and how they are read."""
+    """The transactions, and the options that say how to read them."""
     if support is None:
         raise BadInput("No support threshold given. Add one, for example --support 2%.")
     how = {"layout": layout, "columns": tuple(columns or ())}

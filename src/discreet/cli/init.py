@@ -51,21 +51,21 @@ def init(
       discreet init stays.csv --yes --role ward=other --rows-per-unit 12 --workspace clinic --budget "epsilon=3"
 
     You are asked about columns whose role is unclear, how many rows a person may have, and values that do not fit. With
-    --yes what is unclear stays undecided, and values that do not fit count as missing; the card says so. Nothing leaves
-    by this command.
+    --yes what is unclear stays undecided, and values that do not fit count as missing; the card says so. This command
+    releases nothing.
     """
-    from discreet.cli.workspace import budget_of
+    from discreet.budget.filter import Budget
     from discreet.core.draft import dump_drafts
     from discreet.engines.read import draft, shown
 
     require_new(output)
     if sheet is not None and len(files) > 1:
         raise BadInput("--sheet is for one workbook.", hint="Draft the workbooks one by one.")
-    loss = None if budget is None else budget_of(budget)
+    loss = None if budget is None else Budget.parse(budget)
     if workspace is not None and loss is None:
         if yes:
             raise BadInput("A workspace needs a budget.", hint='Such as --budget "epsilon=3, delta=1e-6".')
-        loss = budget_of(typer.prompt("Budget of each table", default="epsilon=3, delta=1e-6"))
+        loss = Budget.parse(typer.prompt("Budget of each table", default="epsilon=3, delta=1e-6"))
     with working(f"Looking at {', '.join(map(shown, files))}"):
         drafts = draft([*files]).tables if len(files) > 1 else (draft(files[0], sheet=sheet),)
     roles = _decided(role or (), drafts)

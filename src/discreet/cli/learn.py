@@ -17,6 +17,7 @@ from discreet.cli.options import (
     Output,
     RegisterIn,
     Source,
+    named_or_only,
     refuse_options,
     require_output,
 )
@@ -70,9 +71,9 @@ def learn(
       discreet learn credit.parquet --card credit.toml --method "tree target=default integral=20" -o model
 
     With an epsilon the model is differentially private: the loss is charged to the table's budget if DATA is a
-    workspace, and to no one otherwise. With integral privacy, at least k different sets of people yield the model; a
-    search that is stopped goes on when the same is said again, and the sets of people, with how the model compares
-    with others, are in the holder's copy beside the folder, for you alone.
+    workspace, and to no one otherwise. With integral privacy, at least k different sets of people yield the model; run
+    the same command again to resume a search that was stopped. The sets of people, and how the model compares with
+    others, are in the holder's copy beside the folder, for you alone.
     """
     from discreet.cli.publish import open_registered, warn_of_others, warn_of_seed
     from discreet.core.holder_copy import holder_file
@@ -121,7 +122,7 @@ def _privately(
 ) -> None:
     """Without a ledger: registered beside the card."""
     from discreet.cli.publish import warn_of_others
-    from discreet.releases.pipeline import NO_LEDGER
+    from discreet.releases.uncharged import NO_LEDGER
     from discreet.verbs.learn.learn import learn as make
 
     if workspace is not None:
@@ -145,10 +146,7 @@ def _from_workspace(source: str, table: str | None, method: str, output: Path, a
     from discreet.verbs.learn.private.learner import PrivateLearner
 
     with Curator(source) as curator:
-        known = curator.workspace.private
-        name = table or (known[0] if len(known) == 1 else None)
-        if name is None:
-            raise BadInput("No table given: add --table.", hint=f"There are {', '.join(known)}.")
+        name = named_or_only(table, curator.workspace.private)
         chosen = parse_learner(method, curator.workspace.card(name))
         if not isinstance(chosen, PrivateLearner):
             raise BadInput(

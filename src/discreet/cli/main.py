@@ -35,6 +35,7 @@ from discreet.cli import (
     stream,
     synthesize,
     tabulate,
+    upkeep,
     workspace,
 )
 from discreet.cli.output import Stopped, print_json
@@ -62,6 +63,11 @@ app.add_typer(tabulate.app, name="tabulate")
 app.add_typer(hide.app, name="hide")
 app.command("attack", cls=methods.ListingCommand)(attack.attack)
 app.add_typer(workspace.app, name="workspace")
+workspace.app.command("backup")(upkeep.backup)
+workspace.app.command("restore")(upkeep.restore)
+workspace.app.command("move-ledger")(upkeep.move_ledger)
+workspace.app.command("trim")(upkeep.trim)
+workspace.app.command("upgrade")(upkeep.upgrade)
 app.command("ask")(ask.ask)
 app.add_typer(stream.app, name="stream")
 app.add_typer(budget.app, name="budget")

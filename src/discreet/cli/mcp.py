@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from discreet.cli.workspace import loss_of
 from discreet.core.optional import extra
 from discreet.errors import BadInput
 
@@ -38,13 +37,14 @@ def mcp(
       discreet mcp clinic --analyst agent --cap epsilon=0.5
       discreet mcp --service https://data.example.org:8640 --cap epsilon=0.5
 
-    An MCP client starts this command. The agent sees cards, prices, budgets, answers with noise, and its own releases;
-    rows never. It pays from its account's budget, and this process spends no more than the cap, whatever is asked.
+    An MCP client starts this command. The agent sees cards, prices, budgets, answers with noise, and its own releases,
+    but never rows. It pays from its account's budget, and this process spends no more than the cap, whatever is asked.
     To serve agents over HTTP: discreet serve WORKSPACE --mcp epsilon=0.5
     """
     from discreet.budget.filter import Budget
+    from discreet.core.loss import parse_loss
 
-    limit = Budget(loss_of(cap))
+    limit = Budget(parse_loss(cap))
     if (folder is None) == (service is None):
         raise BadInput("Name the folder of a workspace, or a --service.", hint="One of them is needed, not both.")
     if service is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,8 @@ from discreet.core.optional import extra
 from discreet.core.text import meant
 from discreet.errors import BadInput
 
+Folder = Annotated[Path, Argument(help="The workspace's folder.", metavar="WORKSPACE")]
+TableName = Annotated[str, Argument(help="The table.", metavar="TABLE")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 CardTable = Annotated[
     str | None, Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME")
@@ -49,7 +52,9 @@ Key = Annotated[Path | None, Option("--key", help="TLS key (PEM).")]
 Name = Annotated[
     list[str] | None, Option("--name", help="Host name that people use for this computer.", metavar="NAME")
 ]
-Insecure = Annotated[bool, Option("--insecure", help="Listen on the network without TLS: something else encrypts.")]
+Insecure = Annotated[
+    bool, Option("--insecure", help="Listen on the network without TLS, where something else encrypts.")
+]
 
 
 class DefaultCommand(TyperGroup):
@@ -86,6 +91,19 @@ def refuse_options(what: str, **values: object) -> None:
     for option, value in values.items():
         if value not in (None, False):
             raise BadInput(f"--{option.replace('_', '-')} does not apply to {what}.", hint="Leave it out.")
+
+
+def named_or_only(table: str | None, tables: Sequence[str]) -> str:
+    """The table that was named, or the only one of the workspace; an error if none was named of several."""
+    name = table or (tables[0] if len(tables) == 1 else None)
+    if name is None:
+        raise BadInput("No table given: add --table.", hint=f"There are {', '.join(tables)}.")
+    return name
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a list with commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def require_new(path: Path | None) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json
+from discreet.cli.options import Folder, Json
 from discreet.cli.output import console, grid, print_json
-from discreet.cli.workspace import Folder, budget_of, tell_if_above
+from discreet.cli.workspace import tell_if_above
 from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def add(
       discreet people add clinic ann --budget "epsilon=1, delta=1e-7" --table visits
       discreet people add clinic eve --role auditor
     """
-    limit = None if budget is None else budget_of(budget)
+    from discreet.budget.filter import Budget
+
+    limit = None if budget is None else Budget.parse(budget)
     with _desk(folder) as (desk, host):
         password = desk.access.add_person(host, name, role, budget=limit, tables=table or None)
         _tell(name, password)
@@ -164,9 +166,9 @@ def link(
     subject: Annotated[str, Argument(help="The subject of their account at the provider.", metavar="SUBJECT")],
     issuer: Annotated[str, Option(help="The provider's address, as in oidc_issuer.", metavar="URL")],
 ) -> None:
-    """Let a person sign in by an OpenID Connect provider; an identity that someone else had is theirs from now on.
+    """Let a person sign in by an OpenID Connect provider; an identity that was linked with someone else moves to them.
 
-    Someone who tried to sign in and has no account, or another's name, is told the subject of theirs.
+    Anyone whose sign-in is refused because they have no account is shown the subject of theirs.
 
     \b
     Example:
@@ -191,7 +193,7 @@ def token(
 ) -> None:
     """Make an API token for a person, limited to scopes; it is printed once.
 
-    A token asks, reads, or manages (changes budgets, people, jobs, sharing). None makes tokens or sets passwords.
+    A token may ask, read, or manage (change budgets, people, jobs, sharing). No token may make tokens or set passwords.
 
     \b
     Examples:

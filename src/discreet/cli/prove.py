@@ -44,7 +44,7 @@ def prove(
       discreet prove svt.dp --check svt.proof.json
       discreet prove mechanisms.py --program noisy_max --infer
 
-    The exit status is 0 if the claim is proved, 1 if it is refuted and 4 if neither was found out.
+    The exit status is 0 if the claim is proved, 1 if it is refuted and 4 if neither could be shown.
     """
     from discreet.verbs.prove.programs import load_program
 

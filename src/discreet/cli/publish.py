@@ -113,10 +113,10 @@ def publish(
       discreet publish patients.parquet --card patients.toml --advise
 
     The folder holds the rows, what is promised, how they were made, and a report that opens offline. Every model is
-    checked again on what is written; if one does not hold, nothing is. A masking method promises nothing by itself and
-    needs no model; which released row is whose is in the holder's copy beside the folder, for you alone: discreet show
-    release.holder.parquet. What is published is registered beside the card; if something of the same people is out
-    already, you are told.
+    checked again on what is written; if one does not hold, nothing is released. A masking method promises nothing by
+    itself and needs no model; the holder's copy beside the folder, for you alone, says which released row is whose:
+    discreet show release.holder.parquet. What is published is registered beside the card, and earlier releases of the
+    same people are reported.
     """
     from discreet.core.holder_copy import holder_file
     from discreet.models.model import parse_all

@@ -12,7 +12,6 @@ from typer import Argument, Option
 
 from discreet.cli.options import Cert, Insecure, Key, Name, require_parts
 from discreet.cli.output import print_checks, tracking
-from discreet.cli.workspace import loss_of
 from discreet.errors import BadInput, Damaged
 
 if TYPE_CHECKING:
@@ -79,10 +78,11 @@ def serve(
       discreet serve clinic --config serve.toml
       discreet serve --demo hospital
 
-    It listens on this computer alone, unless it has a certificate. Ctrl-C stops it. What has no option here is set in
-    the --config file or by environment variables: docs/serve.md lists all settings.
+    Without a certificate it listens on this computer only. Ctrl-C stops it. What has no option here is set in the
+    --config file or by environment variables: docs/serve.md lists all settings.
     """
     from discreet.budget.filter import Budget
+    from discreet.core.loss import parse_loss
     from discreet.service.configuration import configured
 
     options: dict[str, object] = {
@@ -93,7 +93,7 @@ def serve(
         "names": tuple(name) if name else None,
     }
     options |= {"insecure": insecure or None, "behind_proxy": behind_proxy or None}
-    options |= {"mcp": None if agents is None else Budget(loss_of(agents)), "local_metrics": local_metrics or None}
+    options |= {"mcp": None if agents is None else Budget(parse_loss(agents)), "local_metrics": local_metrics or None}
     options |= {"postgres_port": postgres_port, "postgres_cap": _epsilon(postgres_cap)}
     settings = configured(config, os.environ, options)
     if (folder is None) == (demo is None):
@@ -115,11 +115,11 @@ def serve(
 
 def _epsilon(cap: str | None) -> Fraction | None:
     """The ε of a cap on connections."""
-    from discreet.core.loss import Pure
+    from discreet.core.loss import Pure, parse_loss
 
     if cap is None:
         return None
-    loss = loss_of(cap)
+    loss = parse_loss(cap)
     if not isinstance(loss, Pure) or not loss.epsilon:
         raise BadInput(
             "--postgres-cap must be an epsilon above 0.",

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json
+from discreet.cli.options import Folder, Json, TableName, names_in
 from discreet.cli.output import console, figures, grid, print_json, working
-from discreet.cli.workspace import Folder, TableName
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +38,7 @@ def start(
     table: TableName,
     called: Called,
     *,
-    steps: Annotated[int, Option(min=1, help="Number of steps, for all of which is paid now.")],
+    steps: Annotated[int, Option(min=1, help="Number of steps; all of them are paid for now.")],
     epsilon: Annotated[str | None, Option("--epsilon", "-e", help="Privacy loss ε to spend (Laplace noise).")] = None,
     rho: Annotated[str | None, Option(help="Instead of --epsilon: ρ to spend (zCDP, least noise).")] = None,
     by: Annotated[str, Option(help="Columns to group by, such as ward,sex.")] = "",
@@ -62,8 +61,8 @@ def start(
     Example:
       discreet stream start clinic visits admissions --steps 365 --by ward --rho 0.1
 
-    Rows come later, step by step (discreet stream advance). Of every person no more rows are counted in the whole
-    stream than the card allows. Starting the same stream again changes nothing.
+    Rows come later, step by step (discreet stream advance). In the whole stream, at most as many rows of each person
+    count as the card allows. Starting the same stream again changes nothing.
     """
     from discreet.curator.curator import Curator
     from discreet.verbs.ask.stream import Stream
@@ -71,8 +70,8 @@ def start(
     stream = Stream(
         called,
         steps,
-        by=_names(by),
-        sums=_names(sums),
+        by=names_in(by),
+        sums=names_in(sums),
         count=not no_count,
         bins=bins,
         time=time,
@@ -103,7 +102,7 @@ def advance(
     table: TableName,
     called: Called,
     rows: Annotated[
-        str | None, Argument(help="The rows that have arrived, with the card's columns; none for a step without.")
+        str | None, Argument(help="The rows that have arrived, with the card's columns; leave it out if none have.")
     ] = None,
     *,
     step: Step = None,
@@ -115,8 +114,8 @@ def advance(
     Example:
       discreet stream advance clinic visits admissions monday.csv --step 1
 
-    With --step, a step that was taken is not taken again: its figures are shown, and the rows are not counted. So
-    the same command can be repeated when it is not known to have worked.
+    With --step, each step is taken once: repeating the command shows its figures and counts no row twice. So repeat it
+    if you do not know whether it worked.
     """
     with _opened(folder, table, called) as running:
         with working("Counting"):
@@ -134,7 +133,7 @@ def show(
     window: Annotated[
         int | None, Option(min=1, help="Number of last steps that the figures cover; default: all.")
     ] = None,
-    history: Annotated[bool, Option("--history", help="After every step so far.")] = False,
+    history: Annotated[bool, Option("--history", help="Show the figures after every step so far.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show the figures of a stream, which costs nothing.
@@ -186,7 +185,3 @@ def _show(running: RunningStream, table: pa.Table, step: int, as_json: bool) -> 
     out = console()
     out.print(f"{running.called}, step {step:,} of {running.declared.horizon:,}")
     out.print(figures(table))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.split(",") if one.strip())

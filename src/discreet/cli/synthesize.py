@@ -19,6 +19,7 @@ from discreet.cli.options import (
     Output,
     RegisterIn,
     Source,
+    named_or_only,
     refuse_options,
     require_card,
     require_output,
@@ -81,8 +82,8 @@ def synthesize(
       discreet synthesize patients.parquet --card patients.toml --method "cart given sex, age" -o synthetic
 
     With an epsilon the rows are differentially private: the loss is charged to the table's budget if DATA is a
-    workspace, and to no one otherwise. Methods without one promise nothing; what they make is attacked before it
-    leaves, and the holder's copy has what was found.
+    workspace, and to no one otherwise. Methods without one promise nothing; their rows are attacked before they leave,
+    and the holder's copy has the findings.
     """
     from discreet.engines.read import read
 
@@ -124,10 +125,7 @@ def _from_workspace(
     from discreet.verbs.synthesize.private import parse_private
 
     with Curator(source) as curator:
-        known = curator.workspace.private
-        name = table or (known[0] if len(known) == 1 else None)
-        if name is None:
-            raise BadInput("No table given: add --table.", hint=f"There are {', '.join(known)}.")
+        name = named_or_only(table, curator.workspace.private)
         card = curator.workspace.card(name)
         method = parse_private(text, card)
         _require_unseeded(seed, holder)
@@ -160,7 +158,8 @@ def _from_file(
     """Without a ledger: registered beside the card."""
     from discreet.cli.publish import registered_in, warn_of_others
     from discreet.core.holder_copy import holder_file
-    from discreet.releases.pipeline import NO_LEDGER, require_places
+    from discreet.releases.pipeline import require_places
+    from discreet.releases.uncharged import NO_LEDGER
     from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
     from discreet.verbs.synthesize.synthesize import synthesize as make
 

@@ -104,9 +104,10 @@ def tabulate(
       discreet tabulate firms.parquet --card firms.toml --by "region × activity" --method "round base=5" -o table
       discreet tabulate audit table
 
-    Cells that a rule finds sensitive are hidden, and as few others as keep them from being computed. What an intruder
-    can compute of every hidden cell is checked before anything is written; if one comes too close, nothing is. Which
-    cells are sensitive, why, and what an intruder can tell of them is kept beside the folder, for you alone.
+    Sensitive cells are suppressed, and as few others as possible with them, so that no one can compute them. Before
+    anything is written, a suppression audit checks what an intruder can compute for every hidden cell; if that is too
+    close, nothing is released. The holder's copy beside the folder, for you alone, says which cells are sensitive, why,
+    and what an intruder can compute.
     """
     if method.strip().lower().startswith("noise"):
         refuse_options(
@@ -299,7 +300,7 @@ def audit(
     holder: Annotated[Path | None, Option(help="Its holder's copy; default: the one next to the folder.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Suppression audit: what an intruder can compute of every hidden cell.
+    """Suppression audit: what an intruder can compute for every hidden cell.
 
     The exit status is 1 if a cell can be computed too closely.
 

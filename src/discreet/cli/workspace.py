@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from discreet.cli.options import Json
-from discreet.cli.output import console, grid, print_checks, print_json, working
+from discreet.cli import upkeep
+from discreet.cli.options import Folder, Json, TableName, names_in
+from discreet.cli.output import console, grid, print_json, working
 from discreet.core.text import number
 from discreet.errors import BadInput
 
@@ -17,12 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.budget.filter import Budget
-    from discreet.core.loss import Loss
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.private import Synthesize
 
-Folder = Annotated[Path, Argument(help="The workspace's folder.", metavar="WORKSPACE")]
-TableName = Annotated[str, Argument(help="The table.", metavar="TABLE")]
 BudgetText = Annotated[
     str, Option("--budget", help='Privacy budget: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
 ]
@@ -36,6 +34,7 @@ app = typer.Typer(
       discreet workspace init clinic --table visits=visits.parquet --card visits.toml --budget "epsilon=3, delta=1e-6"
     """,
 )
+app.add_typer(upkeep.app)
 
 
 @app.command("init")
@@ -66,10 +65,11 @@ def init(
     Example:
       discreet workspace init clinic --table visits=visits.parquet --card visits.toml --budget "epsilon=3, delta=1e-6"
 
-    Each table gets the budget. Of every person at most as many rows count as the card allows, and values outside
-    their bounds are moved to them: a copy that keeps to the card is made once, here, and asked from then on. Earlier
-    releases that are registered beside a card count in the workspace.
+    Each table gets the budget. The rows are copied once, into a bounded table that answers all questions: it has at
+    most as many rows of each person as the card allows, and values outside their bounds are clamped. Earlier releases
+    that are registered beside a card count in the workspace.
     """
+    from discreet.budget.filter import Budget
     from discreet.curator.curator import Curator
 
     pairs = _pairs(table)
@@ -86,7 +86,7 @@ def init(
     options = {"ledger": ledger, "analyst": analyst or None}
     with (
         working("Registering"),
-        Curator.create(folder, tables, budget_of(budget), public=dict(about_nobody), **options) as curator,
+        Curator.create(folder, tables, Budget.parse(budget), public=dict(about_nobody), **options) as curator,
     ):
         _show(curator, as_json)
         if not as_json:
@@ -122,13 +122,14 @@ def add_table(
     Example:
       discreet workspace add-table clinic tests=tests.csv --card tests.toml --budget "epsilon=2"
 
-    No one may ask it until `add-analyst` says who may.
+    No one may query it until you add an analyst (`add-analyst`).
     """
+    from discreet.budget.filter import Budget
     from discreet.curator.curator import Curator
 
     [(name, source)] = _pairs([table])
     with working("Registering"), Curator(folder) as curator:
-        curator.add_table(name, source, card, budget_of(budget))
+        curator.add_table(name, source, card, Budget.parse(budget))
         _show(curator, as_json)
         if not as_json:
             _tell_adopted(curator, name)
@@ -183,10 +184,11 @@ def add_analyst(
     Example:
       discreet workspace add-analyst clinic ann --table visits --budget "epsilon=1, delta=1e-7"
     """
+    from discreet.budget.filter import Budget
     from discreet.curator.curator import Curator
 
     with Curator(folder) as curator:
-        curator.add_analyst(name, budget_of(budget), table or None)
+        curator.add_analyst(name, Budget.parse(budget), table or None)
         _show(curator, as_json)
         if not as_json:
             tell_if_above({one.name: one.budget for one in curator.ledger.accounts()}, name)
@@ -218,7 +220,7 @@ def stand_in(
       discreet workspace stand-in clinic visits --remove
 
     The stand-in is charged to the table's own budget, and to no analyst's. From then on a question that the budget does
-    not cover is answered on it, for nothing, and marked as synthetic. A newer stand-in replaces an older one. All
+    not cover is answered on it, free of charge and marked as synthetic. A newer stand-in replaces an older one. All
     parameters: discreet methods private-synthesis
     """
     from discreet.cli.synthesize import warn_of_distances
@@ -302,18 +304,18 @@ def audit(
       discreet workspace audit office staff --columns salary --by city,age
       discreet workspace audit office staff --columns salary,bonus:extremes,ill:bounded=1:look --by city
 
-    A question is denied when it, with all that was answered before, could tell someone's value. This is decided once,
-    before anything was spent on the table, and cannot be taken back. It is no differential privacy.
+    A question is denied if, together with all earlier answers, it could reveal someone's value. Auditing is set up
+    once, before any budget is spent on the table, and cannot be undone. It is not differential privacy.
     """
     from discreet.curator.curator import Curator
     from discreet.releases.register import Register, notice
 
-    pairs = [one.partition(":") for one in _named(columns)]
+    pairs = [one.partition(":") for one in names_in(columns)]
     watched = {name.strip(): how.strip() or "sum" for name, _, how in pairs}
     if len(watched) < len(pairs):
         raise BadInput("A column has one kind of auditing.")
     with Curator(folder) as curator:
-        policy = curator.audit(table, watched, by=_named(by))
+        policy = curator.audit(table, watched, by=names_in(by))
         with Register(curator.workspace.register) as register:
             others = [one for one in register.entries() if one.table == table]  # which auditing does not weigh
     if others:
@@ -324,220 +326,6 @@ def audit(
     out = console()
     out.print(f"{table} now has query auditing: {policy}. Conditions may use {', '.join(policy.by) or 'nothing'}.")
     out.print(f"Ask it with discreet ask {folder} … --audited.")
-
-
-@app.command("check")
-def check(folder: Folder) -> None:
-    """Check a workspace: who can read it, its tables, and the ledger entry by entry.
-
-    \b
-    Example:
-      discreet workspace check clinic
-
-    The exit status is 1 if something is wrong. `discreet serve --check` also checks people, certificate and address.
-    """
-    from discreet.service.check import workspace_checks
-
-    print_checks(workspace_checks(folder, served=False))
-
-
-@app.command("backup")
-def backup(
-    folder: Folder,
-    file: Annotated[Path, Argument(help="A new file.", metavar="COPY")],
-) -> None:
-    """Back up a workspace to one file, while it stays in use.
-
-    \b
-    Example:
-      discreet workspace backup clinic clinic.tar
-
-    The copy holds rows of people, answers, and hashes of passwords: keep it as safe as the workspace.
-    """
-    from discreet.curator.backup import back_up
-
-    with working("Copying"):
-        copy = back_up(folder, file)
-    typer.echo(f"{file} has {number(copy.releases, 'answer')}, each with its charge, as of {copy.made}.")
-    if not copy.lines:
-        typer.echo("The ledger is in PostgreSQL and not in the backup: back up that database now, after the folder.")
-
-
-@app.command("restore")
-def restore(
-    file: Annotated[Path, Argument(help="What `backup` made.", metavar="COPY")],
-    folder: Annotated[Path, Argument(help="A new folder.", metavar="WORKSPACE")],
-    receipts: Annotated[
-        Path | None, Option(help="Folder of the newest releases: all must be in the backup.", metavar="FOLDER")
-    ] = None,
-    to: Annotated[
-        str | None,
-        Option(help="Database of the restored workspace, if its ledger is in PostgreSQL.", metavar="ADDRESS"),
-    ] = None,
-    forget: Annotated[
-        bool, Option("--yes-spent-is-forgotten", help="Restore even though charges made since the backup are lost.")
-    ] = False,
-) -> None:
-    """Restore a workspace from a backup.
-
-    \b
-    Examples:
-      discreet workspace restore clinic.tar clinic --receipts old-clinic/releases
-      discreet workspace restore clinic.tar clinic --to postgresql://discreet@db2/budget
-
-    Dangerous: what was spent after the copy was made is forgotten, and could be spent again.
-    """
-    from discreet.curator.backup import receipts_in
-    from discreet.curator.backup import restore as put_back
-
-    with working("Restoring"):
-        newest = None if receipts is None else receipts_in(receipts)
-        copy = put_back(file, folder, newest=newest, forget=forget, ledger=to)
-    typer.echo(f"{folder} is as the workspace was on {copy.made}, and sound: {number(copy.releases, 'answer')}.")
-    typer.echo("Never use the original workspace again: both would spend the same budget.")
-    if receipts is None and copy.lines:
-        typer.echo(
-            "Charges made since the backup are lost: before anyone asks again, lower the limits by what it may "
-            f'have been: discreet budget limit {folder} TABLE --budget "…" --why "restored from a copy"'
-        )
-
-
-@app.command("move-ledger")
-def move_ledger(
-    folder: Folder,
-    to: Annotated[str, Option(help="A PostgreSQL database without a ledger.", metavar="ADDRESS")],
-) -> None:
-    """Move the ledger, people and register of a workspace into PostgreSQL, so that several services can share it.
-
-    \b
-    Example:
-      discreet workspace move-ledger clinic --to postgresql://discreet@db/budget
-
-    Services of the workspace answer nothing from then on, until they are started again. If it is interrupted, run it
-    again. The files stay, and are not used any more.
-    """
-    from discreet.curator.moving import move_ledger as move
-
-    with working("Moving"):
-        lines = move(folder, to)
-    typer.echo(f"The ledger of {folder} is in the database: {number(lines, 'entry', 'entries')}, all valid.")
-    typer.echo("Restart services that have the workspace open. Delete the old files once the database is backed up:")
-    typer.echo(f"{folder}/ledger.db, service.db and register.db")
-
-
-@app.command("trim")
-def trim(
-    folder: Folder,
-    *,
-    answers: Annotated[int | None, Option(help="Delete answers to questions that are older.", metavar="DAYS")] = None,
-    jobs: Annotated[int | None, Option(help="Delete results of jobs that are older.", metavar="DAYS")] = None,
-    holder_copies: Annotated[int | None, Option(help="Delete holder's copies that are older.", metavar="DAYS")] = None,
-    uploads: Annotated[
-        int | None, Option(help="Delete uploaded files that are older and of no table.", metavar="DAYS")
-    ] = None,
-    versions: Annotated[
-        int | None, Option(help="Delete replaced versions of bounded tables that are older.", metavar="DAYS")
-    ] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Delete nothing; print what would be deleted.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Delete what a workspace need not keep, by age.
-
-    \b
-    Examples:
-      discreet workspace trim clinic --answers 365 --jobs 90 --dry-run
-      discreet workspace trim clinic --uploads 30 --versions 30 --holder-copies 730
-
-    Ledger, register of releases and audit log stay. A question whose answer was deleted is refused, never answered
-    again for nothing.
-    """
-    from discreet.curator.trimming import Rule
-    from discreet.curator.trimming import trim as delete
-    from discreet.service.operations.permissions import HOST
-
-    rule = Rule(answers, jobs, holder_copies, uploads, versions)
-    with working("Looking" if dry_run else "Deleting"):
-        found = delete(folder, rule, by=HOST.name, dry_run=dry_run)
-    kinds = {kind: [one.bytes for one in found if one.kind == kind] for kind, days in vars(rule).items() if days}
-    if as_json:
-        print_json({kind: {"count": len(sizes), "bytes": sum(sizes)} for kind, sizes in kinds.items()})
-        return
-    for kind, sizes in kinds.items():
-        what = kind.replace("_", " ")
-        verb = "would be deleted" if dry_run else "deleted"
-        typer.echo(f"{what}: {len(sizes):,} {verb}, {sum(sizes) / 1e6:,.1f} MB")
-
-
-@app.command("upgrade")
-def upgrade(
-    folder: Folder,
-    *,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Change nothing: migrate copies, and say what would change.")
-    ] = False,
-    backup: Annotated[
-        Path | None, Option(help="New file for the backup; by default beside the workspace.", metavar="FILE")
-    ] = None,
-    database_backed_up: Annotated[
-        bool, Option("--database-is-backed-up", help="Confirm a backup of the ledger's PostgreSQL database.")
-    ] = False,
-    take_back: Annotated[
-        Path | None,
-        Option(
-            help="Undo an upgrade: put back the databases from its backup, if nothing was spent since.", metavar="FILE"
-        ),
-    ] = None,
-) -> None:
-    """Upgrade what an earlier version of discreet wrote, after a backup of all of it.
-
-    \b
-    Examples:
-      discreet workspace upgrade clinic --dry-run
-      discreet workspace upgrade clinic
-      discreet workspace upgrade clinic --take-back clinic-before-upgrade-20261201T080000Z.tar
-
-    Services of the earlier version write nothing any more once the workspace is upgraded: stop them before, or restart
-    them with this version after. Until then they go on, and this version does not open the workspace.
-    """
-    from discreet.curator import upgrading
-
-    if take_back is not None:
-        copy = upgrading.take_back(folder, take_back)
-        typer.echo(f"{folder} has the formats of {copy.made} again. Start discreet {copy.discreet} on it.")
-        return
-    with working("Migrating copies" if dry_run else "Upgrading"):
-        due = upgrading.rehearse(folder) if dry_run else upgrading.outdated(folder)
-        file = None if dry_run else upgrading.upgrade(folder, backup, database_backed_up=database_backed_up)
-    if not due:
-        typer.echo(f"{folder} is up to date.")
-        return
-    for one in due:
-        typer.echo(str(one))
-    if dry_run:
-        typer.echo("All of it can be migrated, as was tried on copies. Nothing was changed.")
-        return
-    typer.echo(f"{folder} is upgraded, and sound.")
-    if file is not None:
-        typer.echo(f"As it was before, it is in {file}. Until something is spent, this undoes the upgrade:")
-        typer.echo(f"discreet workspace upgrade {folder} --take-back {file}")
-
-
-def _named(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def budget_of(text: str) -> Budget:
-    """Parse a budget such as "epsilon=3, delta=1e-6" or "epsilon=1 per month; epsilon=10 in total"."""
-    from discreet.budget.filter import Budget
-
-    return Budget.parse(text)
-
-
-def loss_of(text: str) -> Loss:
-    """Parse a loss such as "epsilon=3, delta=1e-6"."""
-    from discreet.core.loss import parse_loss
-
-    return parse_loss(text)
 
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:

@@ -64,16 +64,16 @@ class Column:
     """The fields (``bounds``, ``categories``) that were taken from the data: not private."""
     note: str = ""
     required: bool = False
-    """Whether a row without a value here does not count: NULL, NaN and what is no category leave the table."""
+    """Whether rows without a value here are left out: NULL, NaN and what is no category count as none."""
     may_leave: bool = False
-    """Whether long text with many values may be in a release: without this, it stays behind."""
+    """Whether long text with many values may be in a release; without this, it is left out."""
     max_length: int | None = None
-    """Characters of a text that count: the rest is cut off. ``None``: 1,000 of them."""
+    """Number of characters of a text that count; the rest is cut off. ``None``: 1,000."""
     text: TextFormat = field(default_factory=TextFormat)
     """How its values are written in a text file, or in a text column of a database."""
 
     def __post_init__(self) -> None:
-        """Names of kinds and roles and lists of values are taken as what they mean; anything else is refused."""
+        """Convert names of kinds and roles, and lists of values; refuse anything else."""
         for field_, type_ in (("kind", Kind), ("role", Role)):
             try:
                 object.__setattr__(self, field_, type_(getattr(self, field_)))
@@ -128,7 +128,7 @@ class Column:
 
     @property
     def declared(self) -> str:
-        """What is declared of the values, in a few words."""
+        """The declarations about the values, in a few words."""
         said = []
         if self.bounds is not None:
             low, high = self.bounds
@@ -147,7 +147,7 @@ class Column:
 
     @property
     def characters(self) -> int:
-        """The most characters that a text of this column has where questions are asked; 0 if it is no text."""
+        """Maximum length of a text of this column in questions; 0 if it is not text."""
         if self.kind is not Kind.TEXT:
             return 0
         if self.categories is not None:
@@ -206,15 +206,15 @@ class Card:
     groups_per_unit: int | None = None
     """In how many groups of a question a person counts, where groups are not declared; ``None``: in all."""
     at_least: int | None = None
-    """How many rows there are at least, which everyone may know: a mean of all rows is taken over no fewer."""
+    """Public lower bound of the number of rows: a mean of all rows is taken over no fewer."""
     public: bool = False
-    """Whether it is about no one: its rows and values may be looked at by anyone."""
+    """Whether it is about no one, so that anyone may look at its rows."""
     impossible: tuple[str, ...] = ()
-    """Conditions in SQL that no row can meet. One about a column that is not here says nothing."""
+    """Conditions in SQL that no row can meet. A condition about a missing column has no effect."""
     rows_are_people: bool = False
-    """Whether every row is about someone else though identifiers repeat: two people may share a name."""
+    """Whether each row is a different person even if identifiers repeat: two people may share a name."""
     population: str | None = None
-    """Which people these are: releases of tables with one population are checked together. ``None``: its name."""
+    """Name of the population: releases of tables that share it are checked together. ``None``: the table's name."""
     stable: tuple[str, ...] = ()
     """Columns whose value never changes for a unit, so that releases of different versions of the table can be linked.
     One that is not here says nothing."""
@@ -243,7 +243,7 @@ class Card:
 
     @property
     def whose(self) -> str:
-        """What a statement assumes about the person of each row."""
+        """A statement's assumption about the person of each row."""
         if self.unit is not None:
             return f"The column {self.unit} identifies the person of each row."
         if self.rows_are_people:
@@ -251,7 +251,7 @@ class Card:
         return "Each row is a different person."
 
     def without_unit(self, columns: Iterable[Column]) -> Card:
-        """The card of rows that no longer say whose they are, with these columns."""
+        """The card without its unit, with these columns: for rows that no longer say whose they are."""
         return replace(self, columns=tuple(columns), unit=None, rows_per_unit=None, groups_per_unit=None, stable=())
 
     def problems(self) -> list[Problem]:
@@ -295,7 +295,7 @@ class Card:
         return found
 
     def stable_problems(self) -> list[Problem]:
-        """What is wrong with the stable columns of a whole table; some of its columns may have others stay behind."""
+        """Problems of the stable columns, for the card of a whole table: a card of some columns may lack them."""
         found = [f"there is no column {name!r}" for name in self.stable if name not in self._index]
         if self.stable and self.unit is None:
             found.append("without a unit, values cannot be matched with the next version of the table")
@@ -323,11 +323,11 @@ class Card:
 
     @property
     def from_data(self) -> tuple[str, ...]:
-        """What was taken from the data, such as "bounds of age": for the recipe of whatever is made with this card."""
+        """The declarations that were taken from the data, such as "bounds of age", for recipes."""
         return tuple(f"{field_} of {column.name}" for column in self.columns for field_ in column.from_data)
 
     def open_questions(self) -> tuple[str, ...]:
-        """What a guarantee may need and this card does not declare, for the person to decide."""
+        """Declarations that a guarantee may need and this card lacks, for the person to decide."""
         said = [f"role of {one.name}: undecided, so nothing can be released" for one in self.having(Role.UNDECIDED)]
         if self.unit is not None and self.rows_per_unit is None:
             said.append("rows_per_unit: the most rows per person; questions (discreet workspace) need it")
@@ -343,7 +343,7 @@ class Card:
         return tuple(said)
 
     def text_format(self, name: str) -> TextFormat:
-        """How the values of a column are written: as it declares, else as the table does."""
+        """How the values of a column are written, as the column or else the table declares."""
         return self[name].text.over(self.text)
 
     def having(self, role: Role) -> tuple[Column, ...]:
@@ -353,22 +353,22 @@ class Card:
 
 @dataclass(frozen=True)
 class ExposurePolicy:
-    """What a release may give away together with earlier ones of the same people (``releases/exposure.py``)."""
+    """What releases of the same people may reveal together (``releases/exposure.py``)."""
 
     smallest_group: int = 3
-    """Fewest people of whom it may become known how many of them have a value. Of two, each would know the other's."""
+    """Smallest group of people whose number with a value may become known. Of two, each would know the other's."""
     values: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
-    """Sensitive values that count, by column; of a column that is not named, all do."""
+    """Sensitive values that count, by column; all values of a column that is not listed."""
     share: Number = Fraction(1, 10)
-    """How near one contributor may come to another's amount: p of the p% rule, as a share."""
+    """How close one contributor may come to another's amount: p of the p% rule, as a share."""
     undecided: str = "refuse"
     """What happens if it cannot be decided: ``refuse`` or ``warn``."""
     seconds: float = 60.0
-    """Longest time to decide, in CPU seconds of the thread that decides, so that a busy machine decides alike."""
+    """Time limit of a decision, CPU seconds of its thread, so that a busy machine decides alike."""
     override: Sequence[str] = ("steward",)
-    """Roles of the service whose jobs may give a reason to release something all the same."""
+    """Roles of the service whose jobs may override a refusal by giving a reason."""
     despite: str = ""
-    """Why something is released although it is exposed or undecided; the statement and the register quote it."""
+    """Reason to release something that is exposed or undecided; the statement and the register quote it."""
 
     def __post_init__(self) -> None:
         if isinstance(self.smallest_group, bool) or not isinstance(self.smallest_group, int) or self.smallest_group < 1:
@@ -391,12 +391,12 @@ class ExposurePolicy:
             raise BadInput("despite must be a reason in words.")
 
     def counts(self, column: str, value: object) -> bool:
-        """Whether it matters that someone has a value of a column, in whatever way a number or truth is written."""
+        """Whether a value of a column is sensitive, in whatever way a number or a boolean is written."""
         return column not in self.values or plain(value) in set(map(plain, self.values[column]))
 
     @classmethod
     def from_dict(cls, data: object) -> ExposurePolicy:
-        """The policy that the table ``[exposure]`` of a workspace or card file declares; the rest is as by default."""
+        """The policy that the table ``[exposure]`` of a workspace or card file declares, with defaults for the rest."""
         known = [one.name for one in fields(cls) if one.name != "despite"]
         if not isinstance(data, Mapping):
             raise BadInput("exposure is a table.", hint=f"It may have {', '.join(known)}.")
@@ -421,7 +421,7 @@ class ExposurePolicy:
 
 
 def _of_python(value: Any) -> Any:
-    """NumPy's numbers, texts and dates as Python's own."""
+    """A number, text or date of NumPy as Python's own."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
@@ -440,7 +440,7 @@ def fits(value: Scalar, kind: Kind) -> bool:
 
 
 def plain(value: object) -> str:
-    """A value as text, the same for equal numbers and truths, and whatever the case of letters is."""
+    """A value as text: the same for equal numbers and booleans, and for texts that differ in case alone."""
     try:
         return str(Decimal(str(value)).normalize())
     except InvalidOperation:

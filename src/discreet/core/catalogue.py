@@ -74,7 +74,7 @@ def parameterized(*, init: bool = True) -> Callable[[T], T]:
 
 
 def register(family: Family, name: str, kind: Any, **about: Any) -> None:
-    """Make a class that is declared already a member of one more family."""
+    """Add a declared class to one more family."""
     own = str(getattr(kind, "example", "")).partition(";")[0]
     about["example"] = about.get("example") or own or " ".join((*family.prefix, name))
     family.members[name] = Entry(family, name, kind, **about)
@@ -136,7 +136,7 @@ class Entry:
     rank: int = 50
     """Its place in lists: small ones come first, the default of a family has 0."""
     make: Callable[[Any], Any] | None = None
-    """What is made of an object of its class, if not itself."""
+    """Function that turns an object of its class into the member, if the object is not the member itself."""
     preset: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """Parameters that its name sets."""
 
@@ -183,7 +183,7 @@ class Entry:
         return lines + ([f"  Needs the extra discreet[{self.extra}]."] if self.extra else [])
 
     def said(self, text: str) -> dict[str, Any]:
-        """Values of the parameters in ``text``, which lacks the name, as text; ``None`` for a flag."""
+        """Values of the parameters in ``text`` (without the name), as texts; ``None`` for a flag."""
         return self._templated(text) if self.spelled else self._arguments(text)
 
     def spell(self, values: Mapping[str, str | bool]) -> str:
@@ -215,7 +215,7 @@ class Entry:
     def parse(
         self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
     ) -> Any:
-        """The object that ``text`` and, besides, ``options`` describe."""
+        """The object that ``text`` and ``options`` describe."""
         return self.build(self.read(text, card, readers, options), card)
 
     def build(self, values: Mapping[str, Any], card: Card | None = None) -> Any:
@@ -239,7 +239,7 @@ class Entry:
     def read(
         self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
     ) -> dict[str, Any]:
-        """The parameters that ``text`` and ``options`` give, each as its type; an option may be of its type already."""
+        """The parameters in ``text`` and ``options``, each as its type; an option may be of its type already."""
         said = {**self.said(text), **(options or {})}
         known = {one.name: one for one in self.parameters if one.usage}
         values = {}
@@ -258,7 +258,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """Its name, with the word that stands before it."""
+        """Its name, with the prefix of its family."""
         return " ".join((*self.family.prefix, self.name))
 
     def matches(self, text: str) -> bool:
@@ -330,20 +330,20 @@ class Family:
     name: str
     """Its constant in lower case: ``MASKING`` is ``masking``."""
     noun: str
-    """What one of them is."""
+    """Noun for one member."""
     packages: tuple[str, ...]
     commands: tuple[str, ...] = ()
     """The commands that take them."""
     prefix: tuple[str, ...] = ()
-    """The word that stands before a name."""
+    """Words that stand before a name."""
     default: str = ""
-    """The member that is meant where no name is said."""
+    """The member that a text without a name means."""
     attribute: str = "name"
-    """The attribute of a class that has its name."""
+    """Attribute of a class that holds its name."""
     in_cards: bool = False
-    """Whether members are written as tables of a card (TOML), and not as texts."""
+    """Whether members are written as tables of a card (TOML) instead of as texts."""
     wrapper: str = ""
-    """The class, with its module, that is made of a member; every member takes its parameters, too."""
+    """Class, with its module, that wraps every member and adds parameters of its own."""
     members: dict[str, Entry] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -392,16 +392,16 @@ class Family:
     def parse(
         self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
     ) -> Any:
-        """The object that ``text`` and, besides, ``options`` describe; columns are those of ``card``."""
+        """The object that ``text`` and ``options`` describe; columns are those of ``card``."""
         entry, rest = self.find(text)
         return entry.parse(rest, card, readers, options)
 
     def value(self, name: str, text: str, card: Card | None = None) -> Any:
-        """What ``text`` says for a parameter of the default member."""
+        """The value that ``text`` gives for a parameter of the default member."""
         return self.entry(self.default).read("", card, options={name: text})[name]
 
     def find(self, text: str) -> tuple[Entry, str]:
-        """The member that ``text`` names, and what it is given; an error lists those there are."""
+        """The member that ``text`` names, and the rest of the text; an error lists all members."""
         words = re.sub(r"\s*=\s*", "=", " ".join(text.split()))
         start = " ".join(self.prefix)
         if start and words.lower().startswith(start):
@@ -425,7 +425,7 @@ class Family:
 
 
 def declarations(family: str, packages: Sequence[str]) -> Mapping[str, str]:
-    """The names that modules of packages of discreet declare in a family, each with its module; none is imported.
+    """Names that the modules of packages declare in a family, each with its module; nothing is imported.
 
     A declaration is ``declare(FAMILY, "name", …`` or ``register(FAMILY, "name", …`` in a module's source. Folders that
     were added to a package's ``__path__`` count.
@@ -438,14 +438,14 @@ def declarations(family: str, packages: Sequence[str]) -> Mapping[str, str]:
 
 
 def import_declaration(name: str) -> Any:
-    """A module that ``declarations`` found, or a class in one that a family names."""
+    """A module that ``declarations`` found, or a class in a module."""
     module, _, last = name.rpartition(".")
     return getattr(import_module(module), last) if last[:1].isupper() else import_module(name)
 
 
 @lru_cache(maxsize=256)
 def _find_declarations(family: str, package: str, folder: str | None) -> dict[str, str]:
-    """What is declared in a folder of a package or, without a folder, in the module itself."""
+    """Names declared in a folder of a package or, without a folder, in the module itself."""
     pattern = re.compile(rf'^@?(?:declare|register)\(\s*{family},\s*"([^"]+)"', re.MULTILINE)
     if folder is None:
         source = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Numba's compiler, with a cache wherever there is a place for one.
+"""Numba's ``njit`` with a cache of compiled kernels in a folder that this user can write to.
 
 Numba keeps compiled kernels beside the module, or in the user's home, and fails at import if it may write in neither
 (a service account without a home, a read-only installation). Then they are kept in the folder that the variable
@@ -23,7 +23,7 @@ from numba.core import config
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 _SETTING = "NUMBA_CACHE_DIR"
-KEPT_IN = "DISCREET_COMPILED"
+FOLDER_VARIABLE = "DISCREET_COMPILED"
 """The environment variable that names the folder for compiled kernels."""
 
 
@@ -48,7 +48,7 @@ def _njit(function: _Kernel, options: dict[str, Any]) -> _Kernel:
 
 
 def _use(folder: Path | None) -> bool:
-    """Have Numba keep kernels in a folder; processes that are started from this one do the same."""
+    """Have Numba keep kernels in a folder, in this process and those it starts."""
     if folder is not None:
         os.environ[_SETTING] = str(folder)
         config.reload_config()  # type: ignore[no-untyped-call]
@@ -59,7 +59,7 @@ def _private_folder() -> Path | None:
     """A folder for compiled kernels, if there can be one that is this user's alone."""
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     try:
-        named = os.environ.get(KEPT_IN)
+        named = os.environ.get(FOLDER_VARIABLE)
         folder = Path(named) if named else Path(tempfile.gettempdir()) / f"discreet-compiled-{user}"
         folder.mkdir(mode=stat.S_IRWXU, exist_ok=True)
         found = folder.lstat()

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """A query in an engine's text, which is written once for many queries that differ in their literals."""
+    """A query as text in an engine's SQL, used for many queries that differ in their literals."""
 
     text: str
     tolerant: bool
-    """Whether there are attempts in it."""
+    """Whether the text contains attempts (``sql.attempt``)."""
 
 
 class Engine(Protocol):
@@ -43,7 +43,7 @@ class Engine(Protocol):
     lends: ClassVar[bool] = False
     """Whether rows in memory can be joined with its own (``lend``)."""
     takes_text: ClassVar[bool] = False
-    """Whether it can be asked by text (``fetch_written``)."""
+    """Whether it runs queries that are given as text (``fetch_written``)."""
     has_workers: ClassVar[bool] = False
     """Whether functions of ours run where the rows are (``engines/spark.py``)."""
 
@@ -53,7 +53,7 @@ class Engine(Protocol):
 
     @property
     def title(self) -> str:
-        """What the engine is called in a recipe, with its version; never an address or a password."""
+        """Name and version of the engine, for a recipe; never an address or a password."""
 
     def schema(self, query: exp.Query) -> pa.Schema:
         """The columns ``query`` would give, without running it."""
@@ -66,7 +66,7 @@ class Engine(Protocol):
         each: Part | None = None,
         forgiving: bool = False,
     ) -> pa.Table:
-        """The rows of ``query``; one that takes more ``seconds`` is stopped, and is an error.
+        """The rows of ``query``; if it takes more than ``seconds`` it is stopped, with an error.
 
         ``each`` says what to keep of a part of the rows as it comes in, so that all of them are never held. A number
         that has no room in its Arrow type is an error, unless this is ``forgiving``: then it is cut off, or NULL.
@@ -85,16 +85,16 @@ class Engine(Protocol):
     def load(self, name: str, data: pa.Table) -> None:
         """Make a table of ``data``, under the same terms as ``store``."""
 
-    def held(self, relation: exp.Query, names: Sequence[str]) -> pa.Table | None:
-        """Columns of a relation that shows rows in memory, as places in dictionaries; ``None``: they lie elsewhere."""
+    def dictionary_codes(self, relation: exp.Query, names: Sequence[str]) -> pa.Table | None:
+        """Columns of rows in memory, as places in dictionaries; ``None`` if the rows are elsewhere."""
         return None
 
     def lend(self, data: pa.Table) -> exp.Select:
-        """The query that shows ``data`` here, for as long as the engine is open."""
+        """A query for ``data`` on this engine, valid as long as the engine is open."""
         raise EngineError(f"{self.title} cannot be lent rows.", hint="Bring the table to DuckDB or Spark first.")
 
     def mapped(self, query: exp.Query, work: Work) -> exp.Select:
-        """The query that shows what ``work`` makes of the rows of ``query``, where the engine ``has_workers``."""
+        """A query for what ``work`` makes of the rows of ``query``, where the engine ``has_workers``."""
         raise EngineError(f"{self.title} has no workers.")
 
     def new_name(self, like: str) -> str:

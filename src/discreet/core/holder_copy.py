@@ -32,13 +32,13 @@ _FIELDS = {"format": int, "kind": str, "title": str, "release": str, "notes": di
 
 
 def _nothing() -> Markup:
-    """HTML of nothing to look at."""
+    """Contents of its page as HTML; empty by default."""
     return Markup()
 
 
 @dataclass(frozen=True, repr=False)
 class HolderCopy:
-    """What the holder of the data keeps of a release."""
+    """The confidential copy of a release that stays with the data holder."""
 
     kind: str
     """What the rows are: ``links``, ``recoding``, ``findings``, ``generators``, ``cells``, ``changes``."""
@@ -98,7 +98,7 @@ class HolderCopy:
 
 
 def read_holder_copy(place: str | Path) -> HolderCopy:
-    """The holder's copy in a file; ``draw`` gives what a person looks at as it was written.
+    """Read a holder's copy from a file; ``draw`` gives its page as it was written.
 
     That of a process that was stopped before the copy got its name is found, too.
     """

@@ -1,7 +1,7 @@
 """How recognisable people are in a table: identifying columns, identifiers by their values, and long text.
 
-A promise to people counts rows. If an identifier repeats, a person may have several rows, and the card must say whose
-row is whose (``unit``) or that every row is a person all the same (``rows_are_people``).
+A promise to people counts rows. If an identifier repeats, a person may have several rows, and the card must say which
+column identifies the person of each row (``unit``) or that every row is a person all the same (``rows_are_people``).
 
 Notes, remarks and letters name people in ways that no model counts and no masking method changes. So long text with
 many values stays behind until the card says that it may leave. A column of texts counts as such if more than ten
@@ -55,7 +55,7 @@ class Identifying:
 
 @dataclass(frozen=True)
 class Description:
-    """What a holder wants to know before letting a table out."""
+    """How recognisable the people of a table are: for its holder, before anything is released."""
 
     rows: int
     together: Identifying | None

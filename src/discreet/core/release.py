@@ -25,7 +25,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -375,33 +375,48 @@ def load_papers(folder: Path) -> Release[Any]:
 
 def _loaded(folder: Path, names: frozenset[str], payload: object) -> Release[Any]:
     version, _ = _manifest(folder)
-    presentation = _read(
-        folder, "presentation.json", lambda data: document.fields(data, "it", title=str, pictures=list), version
-    )
+    also = _rows_in(folder, LINKED) if LINKED in names else None
     try:
-        return Release(
-            payload,
-            _read(folder, "statement.json", Statement.from_dict, version),
-            _read(folder, "recipe.json", Recipe.from_dict, version),
-            _read(folder, "receipt.json", Receipt.from_dict, version) if "receipt.json" in names else None,
-            tuple(Picture.from_dict(picture) for picture in presentation["pictures"]),
-            presentation["title"],
-            also=_rows_in(folder, LINKED) if LINKED in names else None,
-        )
+        return from_papers(lambda name, build: _read(folder, name, build, version), names, payload, also)
     except BadInput as error:
         raise Damaged(f"{folder} does not hold a release: {error}") from error
 
 
-def _write(release: Release[Any], folder: Path, *, csv: bool) -> str:
-    """Write all files, each to the disk; the digest of the manifest."""
-    presentation = {"title": release.title, "pictures": [picture.to_dict() for picture in release.pictures]}
-    parts: dict[str, object] = {
+def papers_of(release: Release[Any]) -> dict[str, object]:
+    """The release without its rows, as plain data by the names of its files."""
+    papers: dict[str, object] = {
         "statement.json": release.statement.to_dict(),
         "recipe.json": release.recipe.to_dict(),
-        "presentation.json": presentation,
+        "presentation.json": {
+            "title": release.title,
+            "pictures": [picture.to_dict() for picture in release.pictures],
+        },
     }
-    if release.receipt is not None:
-        parts["receipt.json"] = release.receipt.to_dict()
+    return papers if release.receipt is None else papers | {"receipt.json": release.receipt.to_dict()}
+
+
+def from_papers(
+    read: Callable[[str, Callable[[object], Any]], Any],
+    names: Container[str],
+    payload: object,
+    also: pa.Table | None = None,
+) -> Release[Any]:
+    """The release that ``papers_of`` described: ``read`` builds an object from what stands under the name of a file."""
+    shown = read("presentation.json", lambda data: document.fields(data, "it", title=str, pictures=list))
+    return Release(
+        payload,
+        read("statement.json", Statement.from_dict),
+        read("recipe.json", Recipe.from_dict),
+        read("receipt.json", Receipt.from_dict) if "receipt.json" in names else None,
+        tuple(Picture.from_dict(picture) for picture in shown["pictures"]),
+        shown["title"],
+        also=also,
+    )
+
+
+def _write(release: Release[Any], folder: Path, *, csv: bool) -> str:
+    """Write all files, each to the disk; the digest of the manifest."""
+    parts = papers_of(release)
     contents: dict[str, bytes | memoryview] = {}
     if isinstance(release.payload, pa.Table):
         contents["payload.parquet"] = _parquet(release.payload)

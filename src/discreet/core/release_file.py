@@ -24,9 +24,7 @@ import pyarrow as pa
 from discreet.core import document
 from discreet.core.document import Format, flush_name, write
 from discreet.core.release import FORMAT as PAPERS
-from discreet.core.release import Receipt, Release, Rows
-from discreet.core.report import Picture
-from discreet.core.statement import Recipe, Statement
+from discreet.core.release import Release, Rows, from_papers, papers_of
 from discreet.errors import BadInput, Damaged, NotFound
 
 FORMAT: Format[dict[str, Any]] = Format("answer")
@@ -66,15 +64,8 @@ def load_file(place: Path, *, payload: bool = True) -> Release[Any]:
     """The release in a file, after all of it was found to be what was written; on request without its payload."""
     parts, rows = _read(place)
     try:
-        shown = document.fields(parts["presentation.json"], "it", title=str, pictures=list)
-        return Release(
-            _payload(parts, rows, place) if payload else {},
-            Statement.from_dict(parts["statement.json"]),
-            Recipe.from_dict(parts["recipe.json"]),
-            Receipt.from_dict(parts["receipt.json"]) if "receipt.json" in parts else None,
-            tuple(Picture.from_dict(picture) for picture in shown["pictures"]),
-            shown["title"],
-        )
+        found = _payload(parts, rows, place) if payload else {}
+        return from_papers(lambda name, build: build(parts[name]), parts, found)
     except (BadInput, KeyError) as error:
         raise Damaged(f"{place} does not hold a release: {error}") from error
 
@@ -91,16 +82,7 @@ def is_release_file(place: Path) -> bool:
 
 
 def _dump(release: Release[Any]) -> bytes:
-    parts: dict[str, object] = {
-        "statement.json": release.statement.to_dict(),
-        "recipe.json": release.recipe.to_dict(),
-        "presentation.json": {
-            "title": release.title,
-            "pictures": [picture.to_dict() for picture in release.pictures],
-        },
-    }
-    if release.receipt is not None:
-        parts["receipt.json"] = release.receipt.to_dict()
+    parts = papers_of(release)
     rows = b""
     if isinstance(release.payload, pa.Table):
         sink = pa.BufferOutputStream()

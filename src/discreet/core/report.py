@@ -365,7 +365,9 @@ def bars(
     return Picture(title, caption, drawing(_WIDTH, height, title, rows, axis, said=read_aloud, sheet=_CHART_STYLE))
 
 
-def beside(title: str, labels: Sequence[str], series: Mapping[str, Sequence[float]], *, caption: str = "") -> Picture:
+def grouped_bars(
+    title: str, labels: Sequence[str], series: Mapping[str, Sequence[float]], *, caption: str = ""
+) -> Picture:
     """Under each label, which is written in full, a bar of every series from zero: up to three, told by a legend."""
     if not labels or not 1 <= len(series) <= _MOST_LINES or any(len(one) != len(labels) for one in series.values()):
         raise BadInput(f"Bars beside each other need some labels, and 1 to {_MOST_LINES} series of as many values.")

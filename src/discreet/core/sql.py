@@ -129,6 +129,12 @@ def without_attempts(tree: exp.Expr) -> exp.Expr:
     return plain
 
 
+def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    """The conditions that AND puts together in ``condition``; a condition without AND is the only one."""
+    plain = condition.unnest()
+    return [*conjuncts(plain.this), *conjuncts(plain.expression)] if isinstance(plain, exp.And) else [plain]
+
+
 def count_rows() -> exp.Expr:
     """``COUNT(*)``."""
     return exp.Count(this=exp.Star())

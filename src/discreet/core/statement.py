@@ -194,7 +194,7 @@ class Statement:
             same = "of the same data" if self.of_holder else "about the same people"
             said.append(
                 f"For each {self.unit}, the release is {_listed([claim.text for claim in self.models])}. "
-                f"This holds for this release alone: together with another release {same} it may not."
+                f"This holds for this release alone: combined with another release {same}, it may not hold."
             )
         if self.secrecy is not None:
             said.append(str(self.secrecy))
@@ -423,7 +423,7 @@ def versions(engine: Engine | None = None) -> dict[str, str]:
 @dataclass(frozen=True)
 class Recipe:
     """A method, its parameters and what it ran on. Transparency is safe: privacy never depends on a secret
-    method, only on secret randomness; so a recipe with a ``seed`` gives that away, and says so."""
+    method, only on secret randomness; so a recipe with a ``seed`` discloses the randomness, and says so."""
 
     method: str
     parameters: Mapping[str, Any] = field(default_factory=dict)

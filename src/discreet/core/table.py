@@ -27,7 +27,7 @@ REGISTER_SUFFIX = ".register.db"
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """Records about people, where they lie, and the card that says what they are.
+    """Records about people: where they are stored, and the card that describes them.
 
     Nothing runs until rows or figures are asked for. The relation shows the card's columns and no others:
     what no one has declared is not there. A row stays its unit's, whatever is done to it.
@@ -142,8 +142,9 @@ class Table:
         return condition
 
     def despite(self, reason: str | None) -> Table:
-        """The same rows, to be released although that exposes someone together with earlier releases, for a reason
-        that the statement and the register quote; ``None``: they are not to be."""
+        """The same rows, to be released even if that exposes someone together with earlier releases.
+
+        The statement and the register quote the reason; ``None`` withdraws it."""
         if reason is None:
             return self
         if not reason.strip(" ."):

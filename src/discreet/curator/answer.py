@@ -38,7 +38,7 @@ class Left:
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """What a question gets. Every figure that is known to be off by so much has its ``<column>_error`` beside it."""
+    """The answer to a question. A figure whose error is known has it beside it, as ``<column>_error``."""
 
     release: Release[pa.Table]
     identity: str
@@ -66,7 +66,7 @@ class Answer:
 
     @property
     def price(self) -> Loss:
-        """What was charged when it was first given, to each table; for what is synthetic nothing was."""
+        """What each table was charged when it was first given; nothing for a synthetic answer."""
         if self.synthetic:
             return Pure(0)
         assert self.statement.loss is not None  # noqa: S101  # every answer promises one

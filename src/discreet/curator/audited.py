@@ -39,8 +39,8 @@ from discreet.core.text import number
 from discreet.curator.workspace import Workspace, open_books
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
 from discreet.releases.facts import Opaque
-from discreet.releases.method import Answering, Made, kept_rows
-from discreet.releases.pipeline import account_of, answered, require_decided
+from discreet.releases.method import Answering, Made, kept_rows, require_decided
+from discreet.releases.pipeline import account_of, answered
 from discreet.releases.register import Entry, Register, same_people
 from discreet.releases.registration import weigh
 from discreet.releases.store import Store

@@ -46,14 +46,16 @@ from discreet._version import __version__
 from discreet.budget.entries import Charged
 from discreet.budget.ledger import SqlLedger, open_ledger
 from discreet.core.document import fields, give_name, settle
+from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release, is_release
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
 from discreet.curator.streams import FILE as STREAMS
 from discreet.curator.workspace import LEDGER, REGISTER, Workspace, open_books, open_workspace, require_free, set_ledger
 from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
+from discreet.noise.entropy import token
 from discreet.releases.register import Entry, Register
-from discreet.releases.store import SEAL, TRIMMED, Store, is_failure, receipts_of
+from discreet.releases.store import RESTORED, SEAL, TRIMMED, Store, is_failure, receipts_of
 
 FORMAT = 1
 _ABOUT = "backup.json"
@@ -124,14 +126,16 @@ def restore(
 
     ``newest`` are the receipts of the last answers that were given: if one is missing, the copy is too old and is
     refused. Without them, ``forget`` says that what was spent since the copy was made may be forgotten. ``ledger`` is
-    the database of a workspace whose ledger is in PostgreSQL.
+    the database of a workspace whose ledger is in PostgreSQL; one that the original did not have may be an older copy,
+    and needs one or the other, too.
     """
     file, folder = Path(file), Path(folder).absolute()
     require_free(folder)
     with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
         made = Path(scratch) / folder.name
         copy = _extracted(file, made)
-        _name_ledger(made, ledger)
+        original = open_workspace(made).ledger
+        _name_ledger(made, original, ledger)
         workspace = open_workspace(made)
         workspace.require_twins()
         with Register(workspace.register) as register:
@@ -142,6 +146,13 @@ def restore(
                 raise Damaged(f"{file} failed its check: {verdict}", hint="Restore another backup.")
             if newest is not None:
                 _require_all_in(book, newest, copy)
+            elif workspace.ledger != original and not forget:
+                raise Refused(
+                    "Whether the named database has every charge is not known: if it is an older copy, or if the "
+                    "original goes on with its own, one budget could be spent twice.",
+                    hint="Give the newest releases (--receipts FOLDER) to check that it has them, or confirm with "
+                    "--yes-spent-is-forgotten.",
+                )
             elif copy.lines and not forget:
                 raise Refused(
                     f"Charges after {copy.made}, when this backup was made, would be lost: that budget could "
@@ -149,15 +160,16 @@ def restore(
                     hint="Give the newest releases (--receipts FOLDER) to check that the backup has them, or "
                     "confirm with --yes-spent-is-forgotten.",
                 )
+            said = f"Restored from the backup of {copy.made}."
+            book.charge(workspace.private[0], Pure(0), key=f"{RESTORED}{token(8)}", what=said)
         if workspace.ledger == LEDGER:
             _note_gap(workspace, copy)
         settle(made, folder)
     return copy
 
 
-def _name_ledger(made: Path, ledger: str | None) -> None:
+def _name_ledger(made: Path, inside: str, ledger: str | None) -> None:
     """Have an extracted workspace use the database that was named, and none that was not."""
-    inside = open_workspace(made).ledger
     if inside == LEDGER and ledger is not None:
         raise BadInput(
             "The ledger of this backup is in the archive, not in a database.",

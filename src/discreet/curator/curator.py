@@ -113,7 +113,7 @@ class Curator:
             self.ledger.open_account(account_of(table, name), budget)
 
     def add_table(self, name: str, source: Any, card: Card | str | Path, budget: Budget | Loss) -> None:
-        """Register a further table, with a budget of its own; who may ask it is said by ``add_analyst``.
+        """Register a further table, with a budget of its own; ``add_analyst`` decides who may query it.
 
         What left beside its card counts in the workspace's register from now on.
         On any failure the workspace is as it was; the same again goes on where a crash was.
@@ -298,7 +298,7 @@ class Curator:
             return [self._answer(one, got, analyst) for one, got in zip(asked, given, strict=True)]
 
     def ask_audited(self, sql: str, *, analyst: str = ANALYST) -> AuditedAnswer:
-        """Answer a question about an audited table exactly; ``Refused`` if that could tell someone's value.
+        """Answer a question about an audited table exactly; ``Refused`` if that could reveal someone's value.
 
         What counts is all that anyone was answered about the table. Nothing is charged, and what became of the
         question is written to the ledger before it is answered or denied.
@@ -316,7 +316,7 @@ class Curator:
         return self.given(method, table, analyst=analyst, key=key).release
 
     def given(self, method: Method[T], table: str, *, analyst: str = ANALYST, key: str | None = None) -> Given:
-        """As ``release``, with what it is kept under, and whether it was free."""
+        """As ``release``; also the key that it is stored under, and whether it was free."""
         asked = self._request(method, table, analyst)
         return self._pipeline.one(asked, analyst, f"release {analyst}: {key or asked.identity}")
 

@@ -1,12 +1,13 @@
-"""A workspace whose ledger becomes a database's: with its service database and register, once, and never in two places.
+"""Move the ledger and all other databases of a workspace to PostgreSQL: once, and never in use at both places.
 
 A ledger that is charged in two places is a budget that can be spent twice. So the files are retired first, for good:
 from then on no one writes to them, and who has them open is refused. Then all of them are copied to PostgreSQL, in one
 transaction; the copy is checked line by line, with the receipts of all answers; and then the workspace names it. What
 was charged until the files were retired is in the copy, and nothing is charged until the workspace names it.
 
-If the copy cannot be made, the files are used again as before. After a crash on the way they are retired, or copied as
-well; the same again goes on from there.
+If the copy cannot be made, the files are used again as before. The ledger is the last to be retired: after a crash
+before that, what was retired is used again, since no copy can be there, and all of it begins anew. After a later crash
+all files are retired, or copied as well; the same again goes on from there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from discreet.budget.store import Home
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import SERVICE, State
+from discreet.curator.streams import FILE as STREAMS
+from discreet.curator.streams import STREAMS as STREAMS_CONTENTS
+from discreet.curator.streams import Streams
 from discreet.curator.tables import require_no_secret
 from discreet.curator.workspace import LEDGER, REGISTER, Workspace, open_books, open_workspace, set_ledger
 from discreet.errors import BadInput, Damaged
@@ -31,7 +35,7 @@ from discreet.releases.store import Store
 
 
 def move_ledger(folder: str | Path, address: str) -> int:
-    """Move the ledger of a workspace from its folder to the PostgreSQL database at ``address``; how many lines it has.
+    """Move the ledger of a workspace from its folder to the PostgreSQL database at ``address``; its number of lines.
 
     Services that have the workspace open answer nothing from then on, until they are started again.
     """
@@ -45,6 +49,9 @@ def move_ledger(folder: str | Path, address: str) -> int:
     files = [one for one in _files(workspace) if one.file.is_file()]
     begun = is_retired(workspace.folder / LEDGER)
     if not begun:
+        for one in files:
+            if is_retired(one.file):  # by an attempt that ended before the ledger's turn
+                revive(one.file, one.contents)
         _require_sound(workspace)
     there = [one.schema for one in files if has_schema(address, one.schema, one.contents)]
     if there and not begun:
@@ -60,11 +67,12 @@ def move_ledger(folder: str | Path, address: str) -> int:
 
 
 def _files(workspace: Workspace) -> list[Copied]:
-    """What is moved, and to where. The ledger is the last to be retired, so that anything before it can be undone."""
+    """What is moved, and to where. The ledger comes last, so that anything before it can be undone."""
     schema = f"discreet_{{}}_{workspace.identity}".format
     return [
         Copied(workspace.folder / REGISTER, schema("register"), REGISTER_CONTENTS),
         Copied(workspace.folder / STATE, schema("service"), SERVICE),
+        Copied(workspace.folder / STREAMS, schema("streams"), STREAMS_CONTENTS),
         Copied(workspace.folder / LEDGER, POSTGRES_SCHEMA, LEDGER_CONTENTS),
     ]
 
@@ -74,13 +82,16 @@ def _require_sound(workspace: Workspace) -> None:
     with Register(workspace.register) as register:
         register.verify()
     with open_books(workspace) as ledger:
-        verdict = ledger.verify(Store(workspace.releases, ledger).receipts())
+        answers = Store(workspace.releases, ledger)
+        verdict = ledger.verify(answers.receipts())
+        with closing(Streams(workspace, ledger, answers)) as streams:
+            streams.verify()
     if not verdict.sound:
         raise Damaged(f"The ledger failed its check: {verdict}", hint="Restore a backup.")
 
 
 def _copy(files: list[Copied], address: str) -> None:
-    """Retire the files, and copy them; on an error before the database was told to keep the copies, use them again."""
+    """Retire the files and copy them; on an error before the database had to keep the copies, use the files again."""
     decided = False
     try:
         for one in files:
@@ -97,7 +108,7 @@ def _copy(files: list[Copied], address: str) -> None:
 
 
 def _require_same(workspace: Workspace, files: list[Copied], address: str) -> int:
-    """How many lines the ledger in the database has; an error if the copies are not what is in the files."""
+    """Number of lines of the ledger in the database; an error if the copies are not what is in the files."""
     with open_postgres(address, witness=workspace.folder / LEDGER) as ledger:
         verdict = ledger.verify(Store(workspace.releases, ledger).receipts())
     if not verdict.sound:

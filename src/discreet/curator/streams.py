@@ -80,10 +80,10 @@ STREAMS = Contents(
     remedy="No stream goes on until it is repaired, or a step could be told twice: restore the newest copy, or a "
     "backup into a new folder (discreet workspace restore).",
 )
-"""What a store of streams holds. Lines are the steps that were taken."""
+"""Contents of a store of streams. Its lines are the steps that were taken."""
 _MODULUS = 2**256
-_SOUGHT = 500
-"""Units that are looked up by one query."""
+_UNITS_PER_QUERY = 500
+"""Maximum number of units looked up by one query."""
 _STREAM = "SELECT stream, called, content, step, state FROM streams WHERE subject = ? AND called = ?"
 _COUNTED = (
     "INSERT INTO contributions (stream, unit, counted) VALUES (?, ?, ?) "
@@ -141,12 +141,12 @@ class RunningStream:
 
 @dataclass(frozen=True)
 class _Row:
-    """A stream as it is kept."""
+    """The stored record of a stream."""
 
     identity: str
     stream: Stream
     card: Card
-    """The bounded table's when it was started: by it the rows of all steps are bounded."""
+    """Card of the bounded table when it was started: the rows of all steps are bounded by it."""
     step: int
     state: str
 
@@ -192,7 +192,7 @@ class Streams:
         return RunningStream(self, table, row)
 
     def row(self, table: str, called: str) -> _Row:
-        """What is kept of a stream."""
+        """The stored record of a stream."""
         store = self._database()
         found = store.rows(_STREAM, (table, called)) if store is not None else []
         if not found:
@@ -308,7 +308,7 @@ class Streams:
                 self._seal(stream, step, content)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         with self._lock:
             if self._store is not None:
                 self._store.close()
@@ -448,5 +448,5 @@ def _counts_of(session: Session, identity: str, units: Sequence[str]) -> Mapping
 
 
 def _parts(units: Sequence[str]) -> Iterator[Sequence[str]]:
-    for at in range(0, len(units), _SOUGHT):
-        yield units[at : at + _SOUGHT]
+    for at in range(0, len(units), _UNITS_PER_QUERY):
+        yield units[at : at + _UNITS_PER_QUERY]

@@ -1,4 +1,4 @@
-"""Retention: what a workspace need not keep for ever is deleted by age; what it must keep, it keeps.
+"""Retention: delete by age what a workspace need not keep for ever.
 
 May be deleted: answers to questions, results of jobs that are over, holder's copies, uploaded files, and the bounded
 tables of versions that a revision replaced. Never deleted: the ledger, the register of releases, the audit log, cards,
@@ -9,7 +9,8 @@ The charge of a deleted answer and the fingerprint of the answer (its seal) stay
 anything is deleted, a line that says that it was. So the same question at the same price is refused from then on,
 rather than answered anew for nothing. At another price it is another question, and charged in full. What answers
 told together is decided by losses in the ledger and facts in the register, which both stay. A crash after the line
-and before the deletion leaves an answer that is still given, as it was; the next run deletes it.
+and before the deletion leaves an answer that is still given, as it was; the next run deletes it. An answer that a crash
+left without a seal is sealed before it is deleted, or it would count as one that was lost and given to no one.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _TWIN = "twin.parquet"
 
 
 @dataclass(frozen=True)
-class Rule:
-    """After how many days what is deleted; ``None`` if never."""
+class RetentionRule:
+    """Age from which each kind of thing is deleted, days; ``None``: never."""
 
     answers: int | None = None
     jobs: int | None = None
@@ -59,39 +60,42 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Old:
-    """Something that may be deleted."""
+class Expired:
+    """A file or folder that may be deleted."""
 
     kind: str
-    """The field of ``Rule`` that names it."""
+    """The field of ``RetentionRule`` that names it."""
     place: Path
     bytes: int
 
 
-def find_old(workspace: Workspace, ledger: SqlLedger, rule: Rule, *, now: dt.datetime | None = None) -> list[Old]:
-    """What may be deleted by a rule, as of ``now``."""
+def find_expired(
+    workspace: Workspace, ledger: SqlLedger, rule: RetentionRule, *, now: dt.datetime | None = None
+) -> list[Expired]:
+    """The files and folders that a rule allows to delete, as of ``now``."""
     found = []
     for kind, days in vars(rule).items():
         if days is not None:
             before = (now or dt.datetime.now(dt.UTC)) - dt.timedelta(days=days)
             places = _answers(workspace, ledger, before) if kind == "answers" else _files(workspace, kind, before)
-            found += [Old(kind, place, _size(place)) for place in places]
+            found += [Expired(kind, place, _size(place)) for place in places]
     return found
 
 
 def trim(
-    folder: str | Path, rule: Rule, *, by: str, dry_run: bool = False, now: dt.datetime | None = None
-) -> list[Old]:
-    """Delete what may be deleted by a rule, and write to the audit log how much; with ``dry_run``, only say what."""
+    folder: str | Path, rule: RetentionRule, *, by: str, dry_run: bool = False, now: dt.datetime | None = None
+) -> list[Expired]:
+    """Delete what a rule allows to delete, and write the numbers to the audit log; with ``dry_run``, only list it."""
     workspace = open_workspace(Path(folder))
     with open_books(workspace) as ledger:
-        found = find_old(workspace, ledger, rule, now=now)
+        found = find_expired(workspace, ledger, rule, now=now)
         if dry_run or not found:
             return found
         answers = [one.place.name for one in found if one.kind == "answers"]
         store = Store(workspace.releases, ledger)
         for identity in answers:
             table = store.receipts_at(identity)[0].account.partition("/")[0]
+            store.find_folder(identity, table)  # which seals it, if a crash came before that: it may have been seen
             ledger.charge(table, Pure(0), key=TRIMMED + identity, what="The answer was deleted by a retention rule.")
     with closing(State.open(workspace)) as state:
         Audit(state).write(by, "trim", {kind: str(sum(one.kind == kind for one in found)) for kind in vars(rule)})
@@ -118,13 +122,13 @@ def _was_asked(receipt: Receipt) -> bool:
 
 def _files(workspace: Workspace, kind: str, before: dt.datetime) -> Iterator[Path]:
     """Files and folders of a kind that were last written before a time."""
-    used = {workspace.folder / one.twin for one in workspace.tables.values()}
+    used = {(workspace.folder / one.twin).resolve() for one in workspace.tables.values()}
     for name in workspace.private:
         with suppress(DiscreetError):
-            used.add(Path(workspace.source(name)))
+            used.add(Path(workspace.source(name)).resolve())
     places, right = _KINDS[kind]
     for place in sorted(workspace.folder.glob(places)):
-        if right(place) and place not in used and place.stat().st_mtime < before.timestamp():
+        if right(place) and place.resolve() not in used and place.stat().st_mtime < before.timestamp():
             yield place
 
 

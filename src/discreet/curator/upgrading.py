@@ -1,4 +1,4 @@
-"""Upgrades: the databases of a workspace in the formats of this discreet, with a backup before and a way back.
+"""Upgrades of a workspace: its databases in this version's formats, with a backup before and a way back.
 
 Nothing is migrated by the way: to open a workspace that an earlier discreet wrote is an error, until someone says
 ``discreet workspace upgrade``. So two versions of the service may run beside each other:
@@ -198,7 +198,7 @@ def _require_same(one: Database, kept: Path, copy: Copy) -> None:
         raise Refused(
             f"The {one.contents.what} was written to after {copy.made}, when the backup was made. Going back would "
             "forget that, and what was spent could be spent again.",
-            hint="Stay with this version; or see “Restoring an old backup” in docs/serve.md.",
+            hint="Stay with this version; or see docs/serve.md, “Backup”.",
         )
 
 

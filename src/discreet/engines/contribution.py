@@ -117,7 +117,7 @@ class OwnedRows:
 
     def where(self, condition: exp.Expr) -> OwnedRows:
         """The rows for which a condition holds: of a unit no more than places that it leaves."""
-        most = min(self.most, *(_places_left(one, self.places) or self.most for one in _conjuncts(condition)))
+        most = min(self.most, *(_places_left(one, self.places) or self.most for one in sql.conjuncts(condition)))
         return replace(self, query=self._from([exp.Star()]).where(self.of(condition), copy=False), most=most)
 
     def select(self, shown: Mapping[str, exp.Expr]) -> OwnedRows:
@@ -365,13 +365,6 @@ def _as_key(value: exp.Expr, kind: Kind) -> exp.Expr:
 def _ranked(rank: exp.Expr, within: Sequence[exp.Expr], order: Sequence[exp.Expr]) -> exp.Expr:
     by = exp.Order(expressions=[exp.Ordered(this=one) for one in order])
     return sql.named(exp.Window(this=rank, partition_by=[one.copy() for one in within], order=by), _PLACE)
-
-
-def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
-    plain = condition.unnest()
-    if isinstance(plain, exp.And):
-        return [*_conjuncts(plain.this), *_conjuncts(plain.expression)]
-    return [plain]
 
 
 def _places_left(condition: exp.Expr, places: Collection[str]) -> int | None:

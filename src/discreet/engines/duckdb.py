@@ -207,7 +207,7 @@ class DuckDB(Engine):
         self.show(name, data)
         return exp.select("*").from_(table(name))
 
-    def held(self, relation: exp.Query, names: Sequence[str]) -> pa.Table | None:
+    def dictionary_codes(self, relation: exp.Query, names: Sequence[str]) -> pa.Table | None:
         """Columns of a relation that shows rows in memory, numbered once for all times; ``None``: they lie elsewhere.
 
         A value is a place in a dictionary of the distinct ones, NULL among them, so that they need not be compared.

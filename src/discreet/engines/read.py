@@ -106,7 +106,7 @@ def read(
         found = replace(found, chosen=chosen, chosen_by=tuple(sorted(used & known)))
     if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of
         for column in (*card.having(Role.QUASI), *card.having(Role.SENSITIVE)):
-            found.engine.held(found.relation, [column.name])
+            found.engine.dictionary_codes(found.relation, [column.name])
     return found
 
 
@@ -153,9 +153,9 @@ def draft(
 ) -> Draft | Drafts:
     """Draft a card for ``source``: kinds, how values are written, roles and hierarchies, each with its reason.
 
-    Bounds and categories are left for a person to declare, unless ``bounds_from_data``: then they are read
-    off the data and the card is marked as not private. ``sheet`` is the sheet of a workbook; by default, the one with
-    the most rows.
+    Bounds and categories are left for a person to declare, unless ``bounds_from_data``: then they are taken from the
+    data and the card is marked as not private. ``sheet`` is the sheet of a workbook; by default, the one with the most
+    rows.
 
     Several sources at once, a list of files or addresses or a dictionary of sources by name, are drafted together:
     keys and what refers to them are found, and units proposed.

@@ -31,7 +31,7 @@ _NOBODY = "none (k = 1)"
 
 @dataclass(frozen=True)
 class Verdicts(Sequence[Verdict]):
-    """What models say of a table, one by one, and the sizes of its classes."""
+    """Verdicts of several models on one table, and the sizes of its classes."""
 
     table: str
     verdicts: tuple[Verdict, ...]

@@ -226,7 +226,7 @@ def _ranked(distinct: pa.Array[Any], places: list[int | None]) -> pa.Array[Any]:
 
 def _histogram(table: Table, names: Sequence[str]) -> pa.Table:
     """The histogram of a table. Rows in memory are counted there, by the places of their values in dictionaries."""
-    rows = table.engine.held(table.relation, names)
+    rows = table.engine.dictionary_codes(table.relation, names)
     if rows is None:
         return table.histogram(*names)
     order, starts = _grouped(_numbers(rows, ordered=False))

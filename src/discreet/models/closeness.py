@@ -1,4 +1,4 @@
-"""t-closeness: the values in a class are spread as they are in the whole table."""
+"""t-closeness: the distribution of sensitive values in a class is close to that in the whole table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from discreet.models.model import Model
 
 
 class Distance(Enum):
-    """How far two values are from each other, from 0 to 1."""
+    """Distance between two values, from 0 to 1."""
 
     EQUAL = "equal"
     """All different values are 1 apart."""
@@ -45,7 +45,7 @@ class Distance(Enum):
     init=False,
 )
 class TCloseness(Model):
-    """In every class the values are at most t from how they are in the whole table (Li, Li, Venkatasubramanian 2007).
+    """Values in each class are distributed within distance t of the whole table (Li, Li, Venkatasubramanian 2007).
 
     The distance between distributions is the earth mover's: how much has to be moved how far. ``distance`` says how far
     values are apart; by default, ordered for numbers, dates and columns with an ``Ordered`` hierarchy; hierarchical for
@@ -81,7 +81,7 @@ class TCloseness(Model):
         return ~at_most(*self._moved(classes), self.t)
 
     def _moved(self, classes: Classes) -> tuple[Whole, Whole]:
-        """For each class what has to be moved times how far, and what would be 1."""
+        """For each class, numerator and denominator of its earth mover's distance from the table."""
         spread = classes.spread(self.on)
         if not len(spread.counts):
             return np.zeros(0, np.int64), np.ones(0, np.int64)
@@ -100,7 +100,7 @@ class TCloseness(Model):
         return moved, sizes * rows * steps
 
     def _levels(self, spread: Spread) -> list[Integers]:
-        """For each level below the top the node that each value is under."""
+        """For each level below the top, the node that each value is under."""
         known = self._trees.get(id(spread.domain))
         if known is None or known[0] is not spread.domain:
             if spread.column.hierarchy is None:
@@ -127,7 +127,7 @@ def usual_distance(column: Column) -> Distance:
 
 
 def _across(spread: Spread, sizes: Integers, nodes: Integers) -> Whole:
-    """What has to be moved between nodes: all that a class has too much of, times its size and all rows.
+    """Mass to move between nodes: the excess of a class in each, times its size and the number of rows.
 
     Values that meet at level i of h are i / h apart: what is moved between them changes nodes on levels 0 to i - 1, and
     pays 1 / h on each. So the hierarchical distance is the mean over the levels of the equal distance between nodes.
@@ -145,7 +145,7 @@ def _across(spread: Spread, sizes: Integers, nodes: Integers) -> Whole:
 
 
 def _along(spread: Spread, sizes: Integers, ranks: Integers, whole: Integers) -> Whole:
-    """What has to be moved along the ranks: the sum over ranks of |class's share up to it - whole's share up to it|.
+    """Mass to move along the ranks: the sum over ranks of |class's share up to it - whole's share up to it|.
 
     Times the class's size and all rows. Between two values of a class its share stays the same while the whole's
     grows, so that each stretch is two sums: up to where the whole overtakes, and from there.

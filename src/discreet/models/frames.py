@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.models.model import Model
 
 NAME = "discreet"
-"""What data frames have it under."""
+"""Name of the accessor of data frames."""
 
 
 class FrameChecks:
@@ -68,7 +68,7 @@ def register(module: ModuleType) -> None:
 
 
 def _drafted(rows: Any, quasi: Sequence[str] | None) -> tuple[Card, tuple[str, ...]]:
-    """A card for rows that have none, and what it assumes."""
+    """A draft of a card for rows that have none, and the assumptions it makes."""
     from discreet.core.card import Role
     from discreet.engines.read import draft
     from discreet.errors import NotFound

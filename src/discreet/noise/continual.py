@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.core.exact import Number, positive, round_up, sqrt_upper, whole
+from discreet.core.exact import Number, positive, probability, round_up, sqrt_upper, whole
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.deviation import sum_error
@@ -31,6 +32,8 @@ State: TypeAlias = tuple[int, ...]
 """Steps taken, the noisy total in units of the counter, and what the counter remembers besides: not to be shown."""
 _PLACES = 48
 _SCALE = 1 << _PLACES
+_WIDE = 2**40
+"""The square of a deviation of very many steps."""
 _SPACING = 3
 """Binary logarithm of the ratio of the times after which neighbouring buffers have forgotten half."""
 _BEYOND = 5
@@ -113,8 +116,14 @@ class BufferedCounter:
 
     def error(self, beta: Number, step: int, window: int | None = None) -> float:
         """How far the total after a step, or over the last ``window`` steps, is off at most, with probability
-        1 - beta."""
-        return sum_error(self.noise, self._shares(step, window), beta)
+        1 - beta.
+
+        A sum of wide discrete Gaussians is Gaussian but for rounding to steps: a twenty-fifth of beta is room for that,
+        and for rows that were rounded.
+        """
+        if self.noise.sigma_squared < _WIDE:
+            return sum_error(self.noise, self._shares(step, window), beta)
+        return -NormalDist().inv_cdf(0.48 * float(probability(beta, "beta"))) * math.sqrt(self.variance(step, window))
 
     def _shares(self, step: int, window: int | None) -> _Numbers:
         """The weights of all noises so far, the latest first."""

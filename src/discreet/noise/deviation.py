@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,8 +53,15 @@ def weighted_error(draws: Sequence[Weighted], beta: Number) -> float:
         return 0.0
     if len(there) == 1 and there[0].times.sum() == 1:
         return float(np.abs(there[0].sizes).max()) * there[0].noise.error(beta)
-    normal = sum(one.variance for one in there if isinstance(one.noise, DiscreteGaussian))
-    laplace = [one for one in there if isinstance(one.noise, DiscreteLaplace)]
+    normal, laplace = 0.0, []
+    for one in there:
+        match one.noise:
+            case DiscreteGaussian():
+                normal += one.variance
+            case DiscreteLaplace():
+                laplace.append(one)
+            case unknown:  # a sum without one of its noises would have an error bar that is too short
+                assert_never(unknown)
     if not laplace:
         return math.sqrt(2 * needed * normal)
     sizes = np.abs(np.concatenate([one.sizes for one in laplace]))

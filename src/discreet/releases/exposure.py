@@ -53,7 +53,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What a new release gives away together with earlier ones."""
+    """What a new release reveals together with earlier ones."""
 
     checked: tuple[int, ...]
     """Lines of the earlier releases it was checked with."""

@@ -29,7 +29,7 @@ _MOST_ROWS = 1_000_000
 _MOST_OTHERS = 10
 """Earlier releases, the last ones, that a release is attacked together with."""
 
-_NO_ROWS = ("printed", "learnt")
+_NO_ROWS = ("tabulated", "learnt")
 """Kinds of releases that have no rows of people."""
 
 
@@ -62,8 +62,7 @@ def _told(finding: Finding) -> str:
         return f"{finding.outcome.value}. {finding.meaning}"
     alone = finding.details["of these by no single release"]
     return (
-        f"{finding.outcome.value}. {finding.figure:.2%} of people are found by all releases, by the most "
-        "revealing one "
-        f"{finding.baseline:.2%}; {number(alone, 'person is', 'people are') if alone else 'no one is'} "
+        f"{finding.outcome.value}. All releases together find {finding.figure:.2%} of the people, the most revealing "
+        f"one alone {finding.baseline:.2%}; {number(alone, 'person is', 'people are') if alone else 'no one is'} "
         "singled out by all together but by no single one."
     )

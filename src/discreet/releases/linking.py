@@ -27,17 +27,17 @@ STABLE = "stable"
 
 @dataclass(frozen=True)
 class Known:
-    """What the register kept of a population."""
+    """Earlier figures about a population, as the register stores them."""
 
     earlier: Sequence[tuple[int, str, bytes]] = ()
     """Line, title and told figures of every release."""
     people: bytes | None = None
     same_source: bool = True
-    """Whether some of it was made of the same source."""
+    """Whether some of them were made of the same source."""
     sensitive: Collection[str] = ()
-    """Columns that were sensitive for any of it."""
+    """Columns that were sensitive for any of them."""
     held: Mapping[int, str] = field(default_factory=dict)
-    """Of lines that are no releases: who holds the table."""
+    """Holder of the table, by line, for lines that are no releases."""
 
 
 def load_spaces(earlier: Sequence[tuple[int, str, bytes]], people: bytes | None) -> dict[str, Space]:
@@ -136,7 +136,7 @@ class Linking:
             self.new.append(name)
 
     def _agreeing(self, figures: Figures | Answered | Recorded, records: Records, told: Told) -> list[str]:
-        """The states of the table of which all that was told is as it is now, for everyone who is in both.
+        """The states of the table that agree with the present one on everything told, for everyone who is in both.
 
         More than one, if what changed between them is something else: anyone who guesses that a value stayed is right.
         """

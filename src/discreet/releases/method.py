@@ -13,10 +13,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
-from discreet.core.card import Card
-from discreet.core.exact import Number, positive
+from discreet.core.card import Card, Role
+from discreet.core.exact import Number, positive, probability
 from discreet.core.holder_copy import HolderCopy
-from discreet.core.loss import Concentrated, Loss, Pure
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.core.markup import Markup
 from discreet.core.report import Picture
 from discreet.core.statement import Claim, Evidence, Statement
@@ -32,6 +32,24 @@ BETA = Fraction(1, 20)
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, str], None]
 """Callback with the share of the work that is done, 0 to 1, and the current step in a few words."""
+
+
+def require_decided(statement: Statement, *cards: Card | None) -> None:
+    """An error if the role of a column is undecided, unless a privacy loss protects all columns alike."""
+    for card in cards if statement.loss is None else ():
+        require_roles(card)
+
+
+def require_roles(card: Card | None) -> None:
+    """An error if the role of a column is undecided."""
+    if card is None or card.public or not (undecided := card.having(Role.UNDECIDED)):
+        return
+    raise NotDeclared(
+        f"The roles of these columns of {card.name} are undecided: "
+        f"{', '.join(one.name for one in undecided)}. Nothing was released.",
+        hint="Set their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
+        "delete them from the card, or table.select(…).",
+    )
 
 
 def silent(done: float, what: str) -> None:
@@ -209,7 +227,7 @@ def kept_rows(*cards: Card) -> str:
         else f"no more than {number(card.rows_per_unit or 0, 'row')} of each {card.unit} counted"
         for card in cards
     ]
-    return f"{'; '.join(dict.fromkeys(said))}; values outside their declared bounds were moved to them"
+    return f"{'; '.join(dict.fromkeys(said))}; values outside their declared bounds were clamped to them"
 
 
 def rows_per_unit(card: Card) -> int:
@@ -225,7 +243,7 @@ def rows_per_unit(card: Card) -> int:
 
 
 def loss_of(epsilon: Number | None, rho: Number | None) -> Pure | Concentrated:
-    """The loss that is to be spent: exactly one of the two is given."""
+    """The loss to spend: exactly one of ``epsilon`` and ``rho`` is given."""
     if (epsilon is None) == (rho is None):
         both = "" if epsilon is None else ", not both"
         raise BadInput(f"No privacy loss given: set epsilon or rho{both}.")
@@ -233,3 +251,14 @@ def loss_of(epsilon: Number | None, rho: Number | None) -> Pure | Concentrated:
         return Pure(positive(epsilon, "epsilon"))
     assert rho is not None  # noqa: S101  # one of the two is given
     return Concentrated(positive(rho, "rho"))
+
+
+def loss_with_delta(
+    epsilon: Number | None, delta: Number | None, rho: Number | None
+) -> Pure | Concentrated | Approximate:
+    """The loss to spend, as ``loss_of``, where an epsilon may come with a delta."""
+    if delta is None or delta == 0:
+        return loss_of(epsilon, rho)
+    if epsilon is None or rho is not None:
+        raise BadInput("A delta needs an epsilon.", hint="Such as epsilon=1 delta=1e-9.")
+    return Approximate(positive(epsilon, "epsilon"), probability(delta, "delta"))

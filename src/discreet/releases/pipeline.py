@@ -32,15 +32,13 @@ import pyarrow.compute as pc
 
 from discreet.budget.entries import Charged, budget_refusal, tightest_refusal
 from discreet.budget.ledger import SqlLedger
-from discreet.core.card import Card, Role
 from discreet.core.document import dumps
 from discreet.core.holder_copy import fingerprint
 from discreet.core.loss import Loss, sequential
 from discreet.core.release import LINKED, Receipt, Release, Rows
 from discreet.core.release import save as save_folder
-from discreet.core.statement import Claim, Evidence, Recipe, Statement, versions
+from discreet.core.statement import Evidence, Recipe, Statement, versions
 from discreet.core.table import Table
-from discreet.engines.bounded_table import bounded, bounded_card
 from discreet.engines.limits import Limits, limited
 from discreet.errors import (
     BadInput,
@@ -48,14 +46,13 @@ from discreet.errors import (
     EngineError,
     LoginFailed,
     NoPromise,
-    NotDeclared,
     NotFound,
     Refused,
     Taken,
     Unreachable,
 )
 from discreet.noise.entropy import Watched
-from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
+from discreet.releases.method import Answering, Bench, Made, Method, Progress, require_decided, silent
 from discreet.releases.register import Entry, earlier_releases, notice, with_registers_beside
 from discreet.releases.registration import NO_REGISTER, Weighed, facts_of, require_register, weigh
 from discreet.releases.steps import Steps
@@ -197,6 +194,12 @@ class Pipeline:
             raise refusal  # before the first charge, if one would be refused: else those before it would be wasted
         for table, charge in charges.items():
             receipts[table] = self._receipt(charge)
+        if any(one.line < self._store.restored for one in receipts.values()):
+            raise Refused(
+                "This question was being answered while the backup was made that this workspace was restored from. "
+                "It is not answered again, since a second answer would have other noise.",
+                hint="Look for the answer where you kept it; or ask at another price, which is charged in full.",
+            )
         return receipts
 
     def _receipt(self, charge: _Charge) -> Receipt:
@@ -281,7 +284,7 @@ def _made(asked: Request[Any], receipts: Sequence[Receipt], entropy: Watched) ->
     """What was asked; ``None`` if rows, limits or noise made it fail, and an error if something else did."""
     try:
         made = asked.method.make(asked.table, Bench(entropy))
-        _require_finite(made.payload)
+        require_finite(made.payload)
         made = asked.method.recheck(made, made.payload, asked.statement)
         parameters: dict[str, Any] = {"twins": dict(sorted(asked.twins.items()))}
         if len(receipts) > 1:
@@ -297,7 +300,7 @@ def _made(asked: Request[Any], receipts: Sequence[Receipt], entropy: Watched) ->
     raise failure() from None
 
 
-def _require_finite(payload: object) -> None:
+def require_finite(payload: object) -> None:
     """An error if a figure or an error bar is no number: NaN, infinite, or what whole numbers become on overflow."""
     for column in payload.columns if isinstance(payload, pa.Table) else ():
         if pa.types.is_floating(column.type) and pc.any(pc.invert(pc.is_finite(column))).as_py():
@@ -402,83 +405,7 @@ def answered(answer: Answering, table: Table | None, receipt: Receipt | None) ->
     return draft(answer, table, answer.statement, answer.result, receipt)
 
 
-def require_decided(statement: Statement, *cards: Card | None) -> None:
-    """An error if the role of a column is undecided, unless a privacy loss protects all columns alike."""
-    for card in cards if statement.loss is None else ():
-        require_roles(card)
-
-
-def require_roles(card: Card | None) -> None:
-    """An error if the role of a column is undecided."""
-    if card is None or card.public or not (undecided := card.having(Role.UNDECIDED)):
-        return
-    raise NotDeclared(
-        f"The roles of these columns of {card.name} are undecided: "
-        f"{', '.join(one.name for one in undecided)}. Nothing was released.",
-        hint="Set their roles on the card (identifier, quasi, sensitive or other), or leave the columns out: "
-        "delete them from the card, or table.select(…).",
-    )
-
-
-NO_LEDGER = (
-    "This release is in no ledger: every further release about the same people adds to its loss, and the "
-    "total is not tracked."
-)
-
-
 NO_TABLE = "Not checked together with other releases of the same people: its table was not read with a card file."
-
-
-@dataclass(frozen=True)
-class Uncharged(Method[Any]):
-    """A method that promises a privacy loss, on a table that no ledger is kept of: the statement says so.
-
-    Why this is private: the table is made to keep to its card first (``engines/bounded_table.py``), so that what the
-    method promises holds for it.
-    """
-
-    method: Method[Any]
-    title: str
-    make_rows: Callable[[Table, Bench], Any] | None = None
-    """How the method is run, if not by its ``run``: one that reports progress."""
-    also: Callable[[Any, Card], tuple[Mapping[str, Any], tuple[str, ...]]] = lambda payload, card: ({}, ())
-    """What the recipe and the caveats say besides, from the payload."""
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """That of the method."""
-        return self.method.name
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Those of the method."""
-        return self.method.parameters
-
-    def promise(self, card: Card) -> Statement:
-        """What the method promises for the bounded table."""
-        return self.method.promise(bounded_card(card))
-
-    def make(self, table: Table, bench: Bench) -> Made[Any]:
-        """Run the method on the bounded table."""
-        limited_table = bounded(table)
-        if self.make_rows is None:
-            made = self.method.make(limited_table, bench)
-        else:
-            payload = self.make_rows(limited_table, bench)
-            steps, pictures = self.method.steps(limited_table.card), self.method.pictures(payload)
-            made = Made(payload, steps=steps, pictures=pictures)
-        _require_finite(made.payload)
-        parameters, caveats = self.also(made.payload, limited_table.card)
-        return replace(
-            made,
-            parameters={"table": table.card.name, **made.parameters, **parameters},
-            caveats=(*made.caveats, *caveats, NO_LEDGER),
-            title=self.title,
-        )
-
-    def holds(self, claim: Claim, payload: Any) -> bool:
-        """As the method checks it."""
-        return self.method.holds(claim, payload)
 
 
 def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Path | None = None) -> None:

@@ -43,7 +43,7 @@ _KINDS = {
     "hide": "hidden",
     "synthesize": "synthetic",
     "learn": "learnt",
-    "tabulate": "printed",
+    "tabulate": "tabulated",
     "restore": "not registered",
 }
 _NAMED = 3
@@ -67,7 +67,7 @@ REGISTER = Contents(
     begin=lambda session: None,
     again="Try again: at worst, the release is listed twice.",
     remedy="Nothing can be released until it is repaired, or earlier releases would be missed in checks: "
-    "restore the newest copy, or a backup. docs/publish.md, “When the register is not sound”, says what to do "
+    "restore the newest copy, or a backup. docs/publish.md, “A damaged or outdated register”, says what to do "
     "without one.",
 )
 """What a store of a register holds."""
@@ -387,7 +387,7 @@ def same_people(one: Entry, other: Entry) -> bool:
 
 
 def kind_of(method: str) -> str:
-    """A method in a word: published, synthetic, learnt, hidden, printed or masked."""
+    """A method in a word: published, synthetic, learnt, hidden, tabulated or masked."""
     return _KINDS.get(method.partition(" ")[0], "masked")
 
 

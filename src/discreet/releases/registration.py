@@ -34,6 +34,7 @@ from discreet.releases.register import (
 )
 
 _TRIES = 5
+_GIVE_A_REASON = "give a reason (--despite, table.despite, or “Override exposure” in the console)"
 _final: ContextVar[Path | None] = ContextVar("final", default=None)
 _rehearsed: ContextVar[list[Weighed] | None] = ContextVar("rehearsed", default=None)
 
@@ -323,15 +324,16 @@ def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: 
     named = {one.number: quoted(one) for one in earlier}
     for finding in exposure.findings:
         others = [named[line] for line in finding.releases if line in named]
-        together = f"together with {_listed(others)} “{title}”" if others else f"“{title}” by itself"
-        said.append(f"{together} reveals {finding.column} of a group of {number(finding.people, 'person', 'people')}")
+        company = f", together with {_listed(others)}," if others else " by itself"
+        group = number(finding.people, "person", "people")
+        said.append(f"“{title}”{company} reveals {finding.column} of a group of {group}")
     if not said:
         why = "; ".join(exposure.undecided)
         return f"It could not be decided what “{title}” reveals together with earlier releases: {why}."
     joined = "; ".join(said)
-    group, exposed = table.policy.smallest_group, number(exposure.exposed, "person", "people")
-    rule = f"groups of fewer than {group} people must stay unknown"
-    return f"{joined[0].upper()}{joined[1:]}; {rule}. This exposes {exposed}."
+    exposed = number(exposure.exposed, "person", "people")
+    rule = f"groups of fewer than {table.policy.smallest_group} people must stay unknown"
+    return f"{joined}; {rule}. This exposes {exposed}."
 
 
 def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
@@ -343,7 +345,7 @@ def _hint(exposure: Exposure, tried: Sequence[str]) -> str:
         )
     else:
         remedy = "Release it for the same rows as the earlier one, with coarser groups, or ask with noise instead."
-    return f"{passing}{remedy} To release it anyway, give a reason: --despite, table.despite, or “Override exposure”."
+    return f"{passing}{remedy} To release it anyway, {_GIVE_A_REASON}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -373,7 +375,7 @@ def require_register(table: Table, earlier: Sequence[Entry]) -> tuple[str, ...]:
         raise Unsound(
             problem,
             hint="If the card was copied or renamed, use it under its old name: the register is in its folder. "
-            f"{REGISTER.remedy} To start a new one, give a reason: --despite, table.despite, or “Override exposure”.",
+            f"{REGISTER.remedy} To start a new one, {_GIVE_A_REASON}.",
         )
     return (f"Not checked together with {names}: {problem} The reason to go on: {table.policy.despite.rstrip('.')}.",)
 

@@ -1,4 +1,4 @@
-"""How long each step on the way to a release takes, for anyone who watches."""
+"""Timing of the steps of a release, for an observer such as the service's metrics."""
 
 from __future__ import annotations
 

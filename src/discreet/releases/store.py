@@ -16,6 +16,10 @@ An answer that was computed and lost before its seal was given to no one: comput
 shows the world one answer, which is what was paid for. A failure that rows, limits or noise made is an answer, too: it
 is sealed as one, and the question fails from then on. Otherwise a question that fails on some noisy figures, or takes
 about as long as it may, could be asked again and again for one charge, each time with other noise or another time.
+
+A backup does not show what was lost before its seal: a question that was being answered while it was made may have
+been answered and sealed since. So what was charged before a workspace was restored, and is not answered in it, is
+answered no more.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +43,8 @@ SEAL = "seal: "
 """How the keys of seals begin."""
 TRIMMED = "trimmed: "
 """How the keys of lines begin that say that an answer was deleted by a retention rule (``curator/trimming.py``)."""
+RESTORED = "restored: "
+"""How the keys of lines begin that say that the workspace was restored from a backup (``curator/backup.py``)."""
 _FAILED = "The question failed."
 """The seal of a question that has no answer."""
 ALSO_CHARGED = "also charged"
@@ -50,6 +57,12 @@ class Store:
     def __init__(self, folder: Path, ledger: SqlLedger) -> None:
         self._folder = folder
         self._ledger = ledger
+
+    @cached_property
+    def restored(self) -> int:
+        """The line of the ledger at which the workspace was restored last; 0 if it never was. None comes later: a
+        workspace is restored before it is opened."""
+        return max((found.line for key in self._ledger.keys(RESTORED) if (found := self._ledger.find(key))), default=0)
 
     def find(self, identity: str, account: str) -> Release[Any] | None:
         """The answer to a question, if it was answered."""

@@ -49,7 +49,7 @@ with extra("mcp"):
     from starlette.types import Receive, Scope, Send
 
 PATH = "/mcp"
-"""Where the service has it."""
+"""Path of the MCP endpoint of the service."""
 Amount: TypeAlias = Annotated[float | Annotated[Text, StringConstraints(max_length=60)], Field(examples=["0.1"])]
 ReleaseId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$")]
 _LOG = logging.getLogger(__name__)
@@ -74,13 +74,13 @@ class Conversation:
         """The cards of the tables."""
         return {"tables": await self.get("/v1/tables")}
 
-    async def price(self, given: Pricing) -> dict[str, Any]:
+    async def price(self, given: PriceArguments) -> dict[str, Any]:
         """The price of a question."""
         body = given.body() | {"rows": given.rows}
         [price] = (await self.call("POST", "/v1/price", body, self.token))["prices"]
         return {**price, "conversation": self.cap.to_dict()}
 
-    async def ask(self, given: Asking) -> dict[str, Any]:
+    async def ask(self, given: AskArguments) -> dict[str, Any]:
         """The answer to a question, if the cap covers it. What may have been charged counts, whatever became of it."""
         [price] = (await self.call("POST", "/v1/price", given.body(), self.token))["prices"]
         loss = losses.from_dict(price["loss"])
@@ -109,7 +109,7 @@ class Conversation:
         """The agent's own releases and those shared with it."""
         return {"releases": await self.get("/v1/releases")}
 
-    async def release(self, given: Chosen) -> dict[str, Any]:
+    async def release(self, given: ReleaseArguments) -> dict[str, Any]:
         """Statement and recipe of one of them."""
         return {"id": given.release, **await self.get(f"/v1/releases/{given.release}/statement")}
 
@@ -119,12 +119,12 @@ class Conversation:
             raise NotAllowed("Agents need the account of an analyst.", hint="Add one: discreet people add.")
 
 
-class Nothing(Given):
-    """No arguments."""
+class NoArguments(Given):
+    """Arguments of a tool that takes none."""
 
 
-class Asking(Given):
-    """A question, and what to spend on it."""
+class AskArguments(Given):
+    """Arguments to ask: a question, and what to spend on it."""
 
     question: Question = Field(description="One SELECT, in SQL.", examples=["SELECT count(*) FROM visits"])
     epsilon: Amount | None = Field(default=None, description="Privacy loss ε to spend.")
@@ -137,14 +137,14 @@ class Asking(Given):
         return {"questions": [self.question]} | {name: None if v is None else str(v) for name, v in spent.items()}
 
 
-class Pricing(Asking):
-    """A question to be priced."""
+class PriceArguments(AskArguments):
+    """Arguments to price a question."""
 
     rows: Rows | None = None
 
 
-class Chosen(Given):
-    """One release."""
+class ReleaseArguments(Given):
+    """Arguments to show one release."""
 
     release: ReleaseId = Field(description="The id of a release, as `releases` lists it.")
 
@@ -169,18 +169,18 @@ class AgentTool:
 
 _TOOLS = {
     "tables": AgentTool(
-        Nothing,
+        NoArguments,
         Conversation.tables,
         "List the tables that can be asked: columns with kinds, bounds and categories, and the privacy budget left. "
         f"No rows. {_QUOTED}",
     ),
     "price": AgentTool(
-        Pricing,
+        PriceArguments,
         Conversation.price,
         "The privacy loss and the expected error (95 %) of a question. Free; no row is read.",
     ),
     "ask": AgentTool(
-        Asking,
+        AskArguments,
         Conversation.ask,
         "Answer an aggregate question in SQL with differential privacy: figures with noise and their error bars "
         "(column `…_error`, 95 %). It is charged to the agent's budget; the same question again is free. If "
@@ -188,13 +188,15 @@ _TOOLS = {
         spends=True,
     ),
     "budget": AgentTool(
-        Nothing, Conversation.budget, "Privacy budgets: limit, spent and left, of the agent and of this conversation."
+        NoArguments,
+        Conversation.budget,
+        "Privacy budgets: limit, spent and left, of the agent and of this conversation.",
     ),
     "releases": AgentTool(
-        Nothing, Conversation.releases, f"List the agent's earlier answers and what was shared with it. {_QUOTED}"
+        NoArguments, Conversation.releases, f"List the agent's earlier answers and what was shared with it. {_QUOTED}"
     ),
     "release": AgentTool(
-        Chosen,
+        ReleaseArguments,
         Conversation.release,
         "Privacy statement and recipe (such as the question) of a release, without its contents: to see the figures "
         f"of an earlier answer again, the same question is free. {_QUOTED}",
@@ -219,8 +221,8 @@ def make_server(conversation: Callable[[ServerRequestContext[Any]], Conversation
     async def list_resources(ctx: ServerRequestContext[Any], params: object) -> types.ListResourcesResult:
         with _protocol_errors():
             talk = conversation(ctx)
-            names = [f"tables/{one['name']}" for one in (await talk.tables(Nothing()))["tables"]]
-            names += ["budget", *(f"releases/{one['id']}" for one in (await talk.releases(Nothing()))["releases"])]
+            names = [f"tables/{one['name']}" for one in (await talk.tables(NoArguments()))["tables"]]
+            names += ["budget", *(f"releases/{one['id']}" for one in (await talk.releases(NoArguments()))["releases"])]
         return types.ListResourcesResult(
             resources=[types.Resource(name=name, uri=_SCHEME + name, mime_type=_JSON) for name in names]
         )
@@ -344,7 +346,7 @@ async def _read(talk: Conversation, uri: str) -> dict[str, Any]:
 
 @contextmanager
 def _protocol_errors() -> Iterator[None]:
-    """Errors of resources, which the protocol tells otherwise than those of tools."""
+    """Convert errors of resources to those of the protocol, which reports errors of tools differently."""
     try:
         yield
     except DiscreetError as error:

@@ -1,4 +1,4 @@
-"""A curator far away: the service, with the methods that a ``Curator`` has, so that code moves to it unchanged.
+"""Client of the service, with the methods of a ``Curator``, so that code moves to it unchanged.
 
 Answers, prices and errors are those of the local curator: a release is downloaded whole, and its hashes are checked.
 Anyone who asks is anyone who the token belongs to. A request that got no answer is sent again for some seconds, so
@@ -65,7 +65,7 @@ _ERRORS: dict[str, type[DiscreetError]] = {
 
 
 def connect(url: str, token: str | None = None, *, ca: str | Path | None = None) -> Remote:
-    """The curator that is served at ``url``, for anyone who the ``token`` belongs to.
+    """Connect to the workspace served at ``url``, as the person to whom ``token`` belongs.
 
     Without a token, the variable DISCREET_TOKEN is read. ``ca`` is a file with the certificate that signed the
     service's, if this computer does not know it. Beyond this computer only https:// will do.

@@ -1,4 +1,4 @@
-"""How the service is: its database, its disk and its queues, as far as is known soon.
+"""Health of the service: its databases, disk and queues, as far as they answer in time.
 
 A database that is away may let anyone who asks it wait for long. So it is asked in a thread of its own, one at a time,
 and anyone who wants to know waits for that as long as is set, and no longer. No request waits in that thread, and none
@@ -25,24 +25,24 @@ from discreet.service.views import BudgetView
 
 T = TypeVar("T")
 _READER = Person("condition", Role.AUDITOR, dt.datetime.fromtimestamp(0, dt.UTC), disabled=False, must_change=False)
-"""Who looks: someone who may see what an auditor may."""
+"""Identity of the checks: an auditor's permissions suffice."""
 _GOOD_FOR = 1.0
-"""Seconds for which what was found is told again."""
+"""Time for which a result is reused, seconds."""
 _LONG = 60.0
-"""Seconds beyond what one question may take after which a queue of which none begins counts as stuck."""
+"""Time beyond the limit of one question after which a queue that begins none counts as stuck, seconds."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """What the databases say."""
+class DatabaseState:
+    """Figures from the databases: budgets and jobs."""
 
     accounts: Sequence[BudgetView]
     jobs: Mapping[str, int]
-    """How many jobs there are, by state."""
+    """Number of jobs, by state."""
 
 
 class Lookup(Generic[T]):
-    """Something that is looked up in a thread of its own when someone wants to know it."""
+    """A value that is looked up in a thread of its own when someone asks for it."""
 
     def __init__(self, look: Callable[[], T]) -> None:
         self._look = look
@@ -51,7 +51,7 @@ class Lookup(Generic[T]):
         self._until = 0.0
 
     async def within(self, seconds: float) -> T | None:
-        """What is found within some seconds, or was found just now; ``None`` if nothing is, or there was an error."""
+        """The value, if it is found within ``seconds`` or was found just now; ``None`` if not, or after an error."""
         found = asyncio.wrap_future(self._begun())
         found.add_done_callback(lambda one: one.cancelled() or one.exception())  # it may come when no one waits
         await asyncio.wait([found], timeout=seconds)  # which leaves it under way
@@ -76,7 +76,7 @@ class Lookup(Generic[T]):
 
 
 class Condition:
-    """What a service needs, and whether that is there."""
+    """The parts that a service depends on, and whether they work."""
 
     def __init__(self, desk: Operations, turns: Turns, settings: Settings) -> None:
         self._desk, self._turns, self._least = desk, turns, settings.free_disk_bytes
@@ -85,13 +85,13 @@ class Condition:
         self._databases = Lookup(self._ask)
         self._disk = Lookup(lambda: shutil.disk_usage(desk.workspace.folder).free)
 
-    async def found(self) -> Found | None:
-        """What the databases say; ``None`` if they do not in time."""
+    async def databases(self) -> DatabaseState | None:
+        """The figures from the databases; ``None`` if they do not answer in time."""
         return await self._databases.within(self._wait)
 
     async def problems(self) -> dict[str, str]:
-        """What is wrong, by what is needed: empty words if nothing is. They may be told to anyone."""
-        found, free = await asyncio.gather(self.found(), self._disk.within(self._wait))
+        """The problem of each part, in words that anyone may read; empty if there is none."""
+        found, free = await asyncio.gather(self.databases(), self._disk.within(self._wait))
         said = {"database": "" if found is not None else "The database does not answer.", "disk": "", "queue": ""}
         if free is None:
             said["disk"] = "The disk does not answer."
@@ -103,5 +103,5 @@ class Condition:
             said["queue"] = "Jobs are not worked on."
         return said
 
-    def _ask(self) -> Found:
-        return Found(self._desk.budgets.accounts(_READER), self._desk.job_counts(_READER))
+    def _ask(self) -> DatabaseState:
+        return DatabaseState(self._desk.budgets.accounts(_READER), self._desk.job_counts(_READER))

@@ -1,4 +1,4 @@
-"""How the service is configured: a TOML file, then environment variables, then options; each goes before those earlier.
+"""Configuration of the service: a TOML file, then environment variables, then options; later sources win.
 
 Everything that may be set is one of ``KEYS``, by the same name everywhere: ``rate`` in the file is
 ``DISCREET_SERVE_RATE`` in the environment. A name that is not among them is an error, since what was meant would
@@ -24,14 +24,14 @@ from discreet.service.settings import Settings
 
 PREFIX = "DISCREET_SERVE_"
 FILE = f"{PREFIX}CONFIG"
-"""The variable that names the file, as the option ``--config`` does."""
+"""Environment variable with the path of the file, as the option ``--config``."""
 _SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _MOST = 10**15
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What a value has to be, and how it is read from a file (typed) or a variable (text)."""
+class ValueKind:
+    """Kind of a setting's value, and how it is read from a file (typed) or an environment variable (text)."""
 
     expected: str
     of_text: Callable[[str], object]
@@ -41,16 +41,16 @@ class Kind:
 
 @dataclass(frozen=True)
 class Key:
-    """Something that can be set."""
+    """A setting, by its name in files."""
 
     name: str
-    kind: Kind
+    kind: ValueKind
     says: str
     """One line for the documentation."""
     option: str = ""
-    """The option of `discreet serve`; some have none."""
+    """Option of `discreet serve`; empty if there is none."""
     field: str = ""
-    """Which of the ``Settings`` it is, if that has another name."""
+    """Field of ``Settings``, if it has another name."""
 
     @property
     def variable(self) -> str:
@@ -59,25 +59,25 @@ class Key:
 
     @property
     def setting(self) -> str:
-        """Which of the ``Settings`` it is."""
+        """Field of ``Settings`` that it sets."""
         return self.field or self.name
 
     @property
     def default(self) -> str:
-        """What holds if it is not set, as it would stand in the file; empty if that is nothing."""
+        """Its default as written in a file; empty if there is none."""
         value = next(one.default for one in fields(Settings) if one.name == self.setting)
         if isinstance(value, float):
             return f"{value:g}"
         return json.dumps(value) if value or value is False else ""
 
 
-def _whole(least: int) -> Kind:
+def _whole(least: int) -> ValueKind:
     def read(value: object, _here: Path) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
             raise ValueError
         return value
 
-    return Kind(f"a whole number from {least}", int, read)
+    return ValueKind(f"a whole number from {least}", int, read)
 
 
 def _number(value: object, _here: Path) -> float:
@@ -115,20 +115,22 @@ def _split(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-_ADDRESS = Kind("a text", str, _text)
-_PATH = Kind("the path of a file, as a text", str, lambda value, here: here / _text(value, here))
-_LIST = Kind("a list of texts", _split, _names)
-_YES = Kind("true or false", lambda text: _SWITCH.get(text.lower()), _switch)
-_AMOUNT = Kind("a number above 0", float, _number)
-_CAP = Kind('a privacy loss such as "epsilon=0.5"', str, lambda value, here: Budget(parse_loss(_text(value, here))))
-_EPSILON = Kind('a loss such as "epsilon=0.5"', str, lambda value, here: _epsilon(_text(value, here)))
+_ADDRESS = ValueKind("a text", str, _text)
+_PATH = ValueKind("the path of a file, as a text", str, lambda value, here: here / _text(value, here))
+_LIST = ValueKind("a list of texts", _split, _names)
+_YES = ValueKind("true or false", lambda text: _SWITCH.get(text.lower()), _switch)
+_AMOUNT = ValueKind("a number above 0", float, _number)
+_CAP = ValueKind(
+    'a privacy loss such as "epsilon=0.5"', str, lambda value, here: Budget(parse_loss(_text(value, here)))
+)
+_EPSILON = ValueKind('a loss such as "epsilon=0.5"', str, lambda value, here: _epsilon(_text(value, here)))
 KEYS = (
     Key("host", _ADDRESS, "Address to listen on; 0.0.0.0 or :: for all of this computer.", "--host"),
     Key("port", _whole(0), "Port to listen on; 0 for any free one.", "--port"),
     Key("names", _LIST, "Host names that people use; requests for any other are refused.", "--name"),
     Key("cert", _PATH, "TLS certificate chain, a PEM file.", "--cert"),
     Key("key", _PATH, "Its key, a PEM file.", "--key"),
-    Key("insecure", _YES, "Listen on the network without TLS: something else encrypts.", "--insecure"),
+    Key("insecure", _YES, "Listen on the network without TLS, where something else encrypts.", "--insecure"),
     Key("behind_proxy", _YES, "A proxy on this computer ends TLS and forwards client addresses.", "--behind-proxy"),
     Key("local_metrics", _YES, "Programs on this computer read the metrics without a token.", "--local-metrics"),
     Key("mcp", _CAP, "Serve language-model agents; each token may spend this much.", "--mcp", "agents_cap"),
@@ -163,7 +165,7 @@ KEYS = (
 
 
 def configured(file: Path | None, environment: Mapping[str, str], options: Mapping[str, Any]) -> Settings:
-    """The settings by a file (``FILE`` names one, too), the environment, and options, of which ``None`` is not given.
+    """Settings from a file (which ``FILE`` may name), the environment and options; an option of ``None`` is not given.
 
     Relative paths begin at the folder of the file that has them. An empty variable counts as not set.
     """

@@ -24,7 +24,7 @@ Call: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str | None], Awa
 """Sends a request of the API: method, path, body and, over HTTP, the token; a ``DiscreetError`` if it fails."""
 
 _LARGE = 100_000
-"""Bytes of a response that is read in a thread."""
+"""Size from which a response is read in a thread, bytes."""
 _HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json")]
 
 
@@ -38,7 +38,7 @@ def in_process(app: ASGIApp) -> Call:
     return call
 
 
-def proved(app: ASGIApp, digest: str) -> Call:
+def in_process_by_digest(app: ASGIApp, digest: str) -> Call:
     """Sends requests to an app of this process, in the name of someone who proved to know the token of this digest."""
 
     async def call(method: str, path: str, given: Mapping[str, Any] | None, _token: str | None = None) -> Any:

@@ -32,14 +32,14 @@ from discreet.noise.entropy import token
 from discreet.service.settings import Settings
 
 CALLBACK = "/signin/openid/callback"
-"""The path that the provider sends people back to."""
+"""Path to which the provider sends people back."""
 ATTEMPT_SECONDS = 600
-"""How long someone may take at the provider."""
+"""Time limit for signing in at the provider, seconds."""
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 _LEEWAY_SECONDS = 60
-"""How far the provider's clock may be from ours."""
+"""Largest accepted difference between the provider's clock and ours, seconds."""
 _KEPT_SECONDS = 3600
-"""How long the provider's metadata and keys are kept."""
+"""Time for which the provider's metadata and keys are reused, seconds."""
 _TIMEOUT_SECONDS = 10
 _MOST_BYTES = 1_000_000
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
@@ -48,7 +48,7 @@ _AGAIN = "Sign in again."
 
 @dataclass(frozen=True)
 class Attempt:
-    """A sign-in that was begun: where the browser goes, and the cookie that it brings back."""
+    """A sign-in that has begun: the address for the browser, and the cookie that it must bring back."""
 
     url: str
     cookie: str
@@ -74,7 +74,7 @@ class Provider:
 
     @property
     def name(self) -> str:
-        """What people know it by: its host."""
+        """Name for people: the provider's host."""
         return urlsplit(self._issuer).netloc
 
     def metadata(self) -> dict[str, Any]:
@@ -83,12 +83,12 @@ class Provider:
         found = self._fetch(place, _KEPT_SECONDS)
         if found.get("issuer") != self._issuer:
             raise BadInput(
-                f"{place} is of the issuer {found.get('issuer')!r:.200}, not {self._issuer}.",
+                f"{place} names the issuer {found.get('issuer')!r:.200}, not {self._issuer}.",
                 hint="Set oidc_issuer to exactly what the provider calls itself.",
             )
         for endpoint in _ENDPOINTS:
             if not isinstance(found.get(endpoint), str) or not is_safe_url(found[endpoint]):
-                raise BadInput(f"The provider {self.name} has no {endpoint} with https.")
+                raise BadInput(f"The provider {self.name} gives no https address as {endpoint}.")
         methods = found.get("code_challenge_methods_supported")
         if methods is not None and "S256" not in methods:
             raise BadInput(f"The provider {self.name} does not support PKCE with S256.")
@@ -126,7 +126,7 @@ class Provider:
         return Identity(self._issuer, claims["sub"], self._name_of(claims), self._role_of(claims)), place
 
     def end_address(self, back: str) -> str | None:
-        """Where someone signs out at the provider, too; nothing if it has no such page."""
+        """Address for signing out at the provider, too; empty if it has no such page."""
         end = self.metadata().get("end_session_endpoint")
         if not isinstance(end, str) or not is_safe_url(end):
             return None
@@ -183,7 +183,7 @@ class Provider:
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 raise self._unreachable(error) from None
             except (ValueError, AttributeError, TypeError):  # not JSON, or not an object
-                raise NotSignedIn(f"{self.name} gave an answer that is none.", hint=_AGAIN) from None
+                raise NotSignedIn(f"{self.name} sent a reply that cannot be read.", hint=_AGAIN) from None
         if not isinstance(found.get("id_token"), str):
             raise NotSignedIn(f"{self.name} gave no ID token.", hint="Its scopes (oidc_scopes) must include openid.")
         return dict(found)
@@ -219,7 +219,7 @@ class Provider:
         """What the provider says of this person beyond the ID token."""
         place = metadata["userinfo_endpoint"]
         if not isinstance(place, str) or not is_safe_url(place):
-            raise BadInput(f"The userinfo_endpoint of {self.name} is not one with https.")
+            raise BadInput(f"The provider {self.name} gives no https address as userinfo_endpoint.")
         found = self._get(place, {"Authorization": f"Bearer {tokens.get('access_token', '')}"})
         if found.get("sub") != subject:  # OpenID Connect Core 5.3.2: another person's must not be used
             raise NotSignedIn(f"{self.name} answered about someone else.", hint=_AGAIN)
@@ -237,7 +237,7 @@ class Provider:
         return text if is_name(text) else None
 
     def _role_of(self, claims: Mapping[str, Any]) -> Role | None:
-        """The role of the groups that someone is in; of several the one that may most."""
+        """The role of a person's groups: of several, the one with the most permissions."""
         found = claims.get(self._settings.oidc_groups_claim)
         listed = found if isinstance(found, list) else [found]
         groups = {one for one in listed if isinstance(one, str)}
@@ -315,6 +315,6 @@ def _derived(cookie: str, what: str) -> str:
 
 
 def _kind(error: object) -> str:
-    """The kind of an error in brackets, unless it is anything but a plain word: an address can say what it likes."""
+    """The kind of an error in brackets; empty unless it is a plain word, since a response can say anything."""
     plain = isinstance(error, str) and error.replace("_", "").isalpha() and error.isascii() and len(error) <= 40
     return f" ({error})" if plain else ""

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.core.compiled import KEPT_IN
+from discreet.core.compiled import FOLDER_VARIABLE
 
 _PREFIX = ".scratch-"
 _COMPILED = ".compiled"
@@ -30,19 +30,19 @@ def own_scratch(workspace: Path) -> Iterator[Path]:
 
     Compiled kernels go there by an environment variable, unless someone set that.
     """
-    before = tempfile.tempdir, os.environ.get("TMPDIR"), os.environ.get(KEPT_IN)
+    before = tempfile.tempdir, os.environ.get("TMPDIR"), os.environ.get(FOLDER_VARIABLE)
     with _locked(workspace):  # no one else deletes a folder between its making and its lock
         _delete_left(workspace)
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=workspace))
         lock = _lock(folder)
     tempfile.tempdir = str(folder)
     os.environ["TMPDIR"] = str(folder)
-    os.environ.setdefault(KEPT_IN, str(workspace / _COMPILED))
+    os.environ.setdefault(FOLDER_VARIABLE, str(workspace / _COMPILED))
     try:
         yield folder
     finally:
         tempfile.tempdir = before[0]
-        for name, value in (("TMPDIR", before[1]), (KEPT_IN, before[2])):
+        for name, value in (("TMPDIR", before[1]), (FOLDER_VARIABLE, before[2])):
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value

@@ -1,9 +1,9 @@
-"""How the service listens, and what it allows: everything that `discreet serve` can be told, checked at once.
+"""Settings of the service: where it listens and what it allows, checked together.
 
-Where each is said, and by which name, is in ``configuration.py``.
+``configuration.py`` has their names in files, in the environment and as options.
 
 Passwords, tokens and answers must not travel in the clear. So beyond this computer (loopback) the service listens with
-TLS or not at all, unless anyone who starts it says that something else protects the way there.
+TLS or not at all, unless the person who starts it says that something else protects the connection.
 """
 
 from __future__ import annotations
@@ -29,60 +29,60 @@ _ONE_PROVIDER = "Set oidc_issuer, oidc_client, and the groups of at least one ro
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the service listens, by which names it is called, and how much of anyone it takes."""
+    """Addresses and names of the service, and its limits for each client."""
 
     host: str = "127.0.0.1"
-    """The address to listen at: ``0.0.0.0`` or ``::`` is every address of this computer."""
+    """Address to listen at; ``0.0.0.0`` and ``::`` mean every address of this computer."""
     port: int = 8640
-    """0: any that is free."""
+    """Port to listen at; 0: any free one."""
     cert: Path | None = None
-    """The certificate for TLS, with those that signed it, as PEM."""
+    """Certificate for TLS with its chain, as PEM."""
     key: Path | None = None
     names: tuple[str, ...] = ()
-    """The names by which people call it, besides those of this computer: requests for any other are refused."""
+    """Host names of the service, besides those of this computer; requests for other names are refused."""
     insecure: bool = False
     """Whether it may listen beyond this computer without TLS."""
     behind_proxy: bool = False
-    """Whether people come by a proxy on this computer that ends TLS, and says from where."""
+    """Whether requests come through a proxy on this computer that ends TLS and says where they are from."""
     most_body: int = 1_000_000
-    """The most bytes that a request may bring."""
+    """Maximum size of a request's body, bytes."""
     rate: float = 50.0
-    """How many requests a second everyone may send, in the long run."""
+    """Requests per second and person, on average."""
     burst: int = 200
-    """How many they may send at once."""
+    """Requests of one person at once."""
     sign_ins_a_minute: int = 10
-    """How many sign-ins may be tried from one address."""
+    """Sign-in attempts per minute from one address."""
     agents_cap: Budget | None = None
-    """What an agent may spend with one token, until the service ends; ``None``: agents are not served (/mcp)."""
+    """Budget of an agent for one token, until the service ends; ``None``: agents are not served (/mcp)."""
     postgres_port: int | None = None
-    """The port where clients of PostgreSQL are served; 0: any that is free, ``None``: they are not."""
+    """Port for clients of PostgreSQL; 0: any free one, ``None``: they are not served."""
     postgres_cap: Fraction | None = None
-    """ε that a connection of such a client may spend at most; ``None``: as much as it says itself."""
+    """Maximum ε of one connection of such a client; ``None``: as much as the client sets."""
     local_metrics: bool = False
     """Whether programs on this computer may read the metrics without a token."""
     threads: int = 80
-    """How many requests are worked on at once."""
+    """Requests worked on at once."""
     at_once: int = 64
-    """How many questions are worked on at once, one a person; fewer than there are threads."""
+    """Questions worked on at once, one per person; fewer than there are threads."""
     waiting: int = 32
-    """How many questions of one person may wait for their turn."""
+    """Questions of one person that may wait for their turn."""
     jobs: int = 2
-    """How many jobs run at once: a short one need not wait for a long one."""
+    """Jobs that run at once, so that a short one need not wait for a long one."""
     jobs_per_person: int = 2
-    """How many jobs of one person run at once."""
+    """Jobs of one person that run at once."""
     jobs_waiting: int = 50
-    """How many jobs of one person may wait."""
+    """Jobs of one person that may wait."""
     health_seconds: float = 0.9
-    """How many seconds anyone who asks how the service is waits for its database and its disk."""
+    """Time limit of a health check for the database and the disk, seconds."""
     free_disk_bytes: int = 100_000_000
-    """Free space on the workspace's disk below which the service says that it is not well."""
+    """Free space on the workspace's disk below which the service reports a problem, bytes."""
     grace: float = 10.0
-    """How many seconds what is running gets when the service is stopped."""
+    """Time for requests and jobs to finish when the service is stopped, seconds."""
     oidc_issuer: str | None = None
-    """The OpenID Connect provider by which people may sign in, besides passwords; ``None``: there is none."""
+    """OpenID Connect provider for signing in, besides passwords; ``None``: there is none."""
     oidc_client: str | None = None
     oidc_secret: Path | None = None
-    """A file; ``None`` for a client that has no secret, and PKCE alone."""
+    """File with the client's secret; ``None`` for a client that uses PKCE alone."""
     oidc_scopes: tuple[str, ...] = ("openid", "profile", "email")
     oidc_name_claim: str = "preferred_username"
     oidc_domains: tuple[str, ...] = ()
@@ -91,9 +91,9 @@ class Settings:
     oidc_analysts: tuple[str, ...] = ()
     oidc_auditors: tuple[str, ...] = ()
     oidc_create: bool = True
-    """Whether someone who is new gets an account at their first sign-in."""
+    """Whether a new person gets an account at their first sign-in."""
     oidc_token_days: int = TOKEN_DAYS
-    """For how many days after their last sign-in the tokens of such a person work."""
+    """Time for which tokens of such a person work after their last sign-in, days."""
 
     def __post_init__(self) -> None:
         for port in (self.port, self.postgres_port or 0):
@@ -135,7 +135,7 @@ class Settings:
 
     @property
     def oidc_roles(self) -> dict[Role, tuple[str, ...]]:
-        """Which groups of the provider have which role: the one that may most first."""
+        """Groups of the provider for each role, the role with the most permissions first."""
         return {
             Role.STEWARD: self.oidc_stewards,
             Role.ANALYST: self.oidc_analysts,
@@ -151,12 +151,12 @@ class Settings:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names and addresses by which it may be called, without a port."""
+        """Names and addresses of the service, without a port."""
         own = {self.host} if not _is_address(self.host) or not ipaddress.ip_address(self.host).is_unspecified else set()
         return frozenset({*_LOOPBACK, *self.names, *own})
 
     def address(self, port: int | None = None) -> str:
-        """Where a browser finds it; ``port`` is the one it got if any free one was asked for."""
+        """Address for a browser; ``port`` is the actual one if any free port was asked for."""
         names = () if self.behind_proxy else self.names  # which are the proxy's, at a port of its own
         own = next(iter(names), "localhost" if self.host not in self.hosts else self.host)
         shown = f"[{own}]" if ":" in own else own
@@ -176,7 +176,7 @@ class Settings:
             )
 
     def _require_whole_provider(self) -> None:
-        """An error unless a provider is set as a whole, or nothing of one."""
+        """An error if the settings of a provider are incomplete."""
         groups = [name for names in self.oidc_roles.values() for name in names]
         if self.oidc_issuer is None and self.oidc_client is None and self.oidc_secret is None and not groups:
             return

@@ -13,7 +13,7 @@ from discreet.errors import BudgetExceeded
 
 
 class Cap:
-    """What a conversation may spend in all: the losses that were charged in it, added up as a budget adds them."""
+    """Limit on the total loss of a conversation, whose losses are added up as a budget adds them."""
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class Cap:
 
     @property
     def spent(self) -> Spent:
-        """What was spent."""
+        """The loss spent so far."""
         return self._spent
 
     @property
     def left(self) -> Loss:
-        """What may still be spent."""
+        """The loss that may still be spent."""
         return self.limit.left(self._spent)
 
     def to_dict(self) -> dict[str, Any]:

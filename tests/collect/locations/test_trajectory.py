@@ -67,15 +67,15 @@ def test_staying_where_one_is_makes_the_error_smaller() -> None:
 
 
 def test_what_is_no_day_is_refused() -> None:
-    with pytest.raises(BadInput, match="one point or more"):
+    with pytest.raises(BadInput, match="points per day"):
         Trajectory(REGION, 1, 100, 0)
-    with pytest.raises(BadInput, match="within"):
+    with pytest.raises(BadInput, match="distance in metres"):
         Trajectory(REGION, 1, 0, 5)
     for wrong in ({"fresh": 0}, {"fresh": 9}, {"for_tests": 1}, {"for_tests": 0}):
         with pytest.raises(BadInput, match="predictive"):
             PredictiveTrajectory(REGION, 1, 100, 8, **({"near": 100, "fresh": 2} | wrong))
     for wrong in (np.zeros((3, 23, 2)), np.zeros((24, 2))):
-        with pytest.raises(DataError, match="A day is 24"):
+        with pytest.raises(DataError, match="A day needs 24"):
             INDEPENDENT.randomize(wrong)
     assert PREDICTIVE.parameters["fresh"] == 3
     assert INDEPENDENT.parameters["points"] == 24

@@ -104,7 +104,7 @@ def test_devices_draw_each_level_as_often() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(BadInput, match="cells"):
         Ranges(NumberGrid(0, 1, 2000), 1)
-    with pytest.raises(BadInput, match="two by two"):
+    with pytest.raises(BadInput, match="fanout must be"):
         Ranges(NumberGrid(0, 1, 20), 1, 1)
     protocol = Ranges(NumberGrid(0, 1, 20), 1)
     with pytest.raises(BadInput, match="no reports"):

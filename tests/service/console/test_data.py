@@ -48,7 +48,7 @@ def test_a_file_becomes_a_table_with_its_own_card_and_budget(console):
                     box = seen(user, f"{place}-{name}")[-1]
                     box.set_value(value)
                     for listener in box._event_listeners.values():
-                        if listener.type == "blur":
+                        if listener.type == "change":
                             box._handle_event({"listener_id": listener.id, "args": {}})
                 if low == "100":
                     assert "not below the upper bound" in text(user)

@@ -53,9 +53,9 @@ def test_a_steward_adds_data_then_analysts_then_publishes():
 def test_what_failed_comes_first_with_its_message_until_it_is_old():
     failed, done = job("failed", error="No node satisfies k=5."), job("done", said="990 rows.", result="r1")
     first, second, *_ = next_steps(state(Role.STEWARD, jobs=[done, failed]), NOW)
-    assert (first.title, first.text, first.tone) == ("Publish visits failed", "No node satisfies k=5.", "bad")
-    assert (second.title, second.address) == ("Publish visits is done", "/release/r1")
-    assert "failed" not in " ".join(titles(state(Role.STEWARD, jobs=[job("failed", hours=25, error="Old.")])))
+    assert (first.title, first.text, first.tone) == ("Failed: Publish visits", "No node satisfies k=5.", "bad")
+    assert (second.title, second.address) == ("Done: Publish visits", "/release/r1")
+    assert "Failed" not in " ".join(titles(state(Role.STEWARD, jobs=[job("failed", hours=25, error="Old.")])))
 
 
 def test_analysts_ask_and_auditors_verify():

@@ -1,4 +1,4 @@
-"""Hierarchies: how a value is made coarser, level by level, up to ``*``. A file a kind of hierarchy."""
+"""Hierarchies: labels that make a value coarser, level by level, up to ``*``; one module for each kind."""
 
 from discreet.core.hierarchy.coding import Coding
 from discreet.core.hierarchy.dates import Dates

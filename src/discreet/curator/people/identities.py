@@ -1,4 +1,4 @@
-"""People who sign in by an identity provider: which identity there is whose account here.
+"""People who sign in by an identity provider: which account belongs to which identity.
 
 An identity is what the provider calls a person for good (issuer and subject), never a name, which may change hands. One
 that is new makes an account of its own; an account that was there before is never taken over, unless a steward linked
@@ -22,44 +22,44 @@ TABLES = (
 )
 ADD_PERSON = "INSERT INTO people (name, role, since, disabled, must_change, password) VALUES (?, ?, ?, ?, ?, ?)"
 NO_PASSWORD = ""
-"""What is kept of the password of someone who signs in by a provider alone; no password matches it."""
+"""Stored in place of the password of someone who signs in by a provider alone; no password matches it."""
 TOKEN_DAYS = 30
-"""How long tokens work after their owner last signed in by the provider, unless the settings say otherwise, days."""
+"""Default time for which tokens work after their owner last signed in by the provider, days."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Someone, by the word of a provider."""
+    """A person as an identity provider names them."""
 
     issuer: str
     subject: str
-    """What the issuer calls this person, and will call no one else."""
+    """The issuer's identifier of this person, which it gives to no one else."""
     name: str | None = None
     """The user name for a new account; ``None`` if the provider gave none that can be used."""
     role: Role | None = None
-    """By the groups that someone is in; ``None``: they may not come in."""
+    """The role by the groups of the person; ``None``: no access."""
 
     @property
     def digest(self) -> str:
-        """What is kept of it."""
+        """The digest by which it is stored."""
         return hashlib.sha256(f"{self.issuer}\n{self.subject}".encode(errors="replace")).hexdigest()
 
 
 def person_of(session: Queried, identity: Identity) -> str | None:
-    """Whose identity this is."""
+    """The user name that an identity belongs to; ``None`` if it is new."""
     rows = session.rows("SELECT person FROM identities WHERE digest = ?", (identity.digest,))
     return rows[0][0] if rows else None
 
 
 def keep_identity(session: Session, identity: Identity, person: str, until: int) -> None:
-    """Note whose identity this is, and until when their tokens work. A person has one, and it is one person's."""
+    """Store whose identity this is, and until when their tokens work; a person has one identity."""
     session.run("DELETE FROM identities WHERE digest = ? OR person = ?", [(identity.digest, person)])
     row = (identity.digest, person, until)
     session.run("INSERT INTO identities (digest, person, until) VALUES (?, ?, ?)", [row])
 
 
 def admit(session: Session, identity: Identity, *, create: bool, now: int, until: int) -> tuple[str, str]:
-    """The name of whom an identity lets in, with the role it has now and tokens ``until`` then; else why it does not.
+    """Admit an identity: the user name, whose role and tokens (``until``) are updated; else the reason for a refusal.
 
     A new one gets an account if ``create`` says so.
     """

@@ -230,8 +230,8 @@ class People:
 
         found = self._state.change(enter)
         if isinstance(found, str):
-            hint = f"Ask a steward; the subject of your account there is {identity.subject:.255}."
-            raise NotAllowed(f"You are signed in there, but may not come in: {found}.", hint=hint)
+            hint = f"Ask a steward, and tell them the subject of your account at the provider: {identity.subject:.255}."
+            raise NotAllowed(f"Your sign-in worked, but you have no access here: {found}.", hint=hint)
         return _signed_in(found, text, now + _HOURS)
 
     def link(self, name: str, identity: Identity) -> None:

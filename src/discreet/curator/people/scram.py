@@ -23,7 +23,7 @@ _SALT_BYTES = 16
 
 @dataclass(frozen=True)
 class Verifier:
-    """What the service keeps of a token to check a proof, and to give its own."""
+    """What the service stores of a token, to check a client's proof and to give its own."""
 
     stored_key: bytes
     server_key: bytes
@@ -35,7 +35,7 @@ class Verifier:
         client_key = hmac.digest(salted, b"Client Key", "sha256")
         return cls(hashlib.sha256(client_key).digest(), hmac.digest(salted, b"Server Key", "sha256"))
 
-    def proved(self, proof: bytes, exchange: bytes) -> bool:
+    def accepts(self, proof: bytes, exchange: bytes) -> bool:
         """Whether a client that sent this proof, after this exchange of messages, knows the token."""
         signature = hmac.digest(self.stored_key, exchange, "sha256")
         if len(proof) != len(signature):
@@ -44,10 +44,10 @@ class Verifier:
         return hmac.compare_digest(hashlib.sha256(client_key).digest(), self.stored_key)
 
     def signature(self, exchange: bytes) -> bytes:
-        """What proves to the client that the service knows the verifier."""
+        """The service's proof to the client that it knows the verifier."""
         return hmac.digest(self.server_key, exchange, "sha256")
 
 
 def salt_of(person: str) -> bytes:
-    """The salt of all of a person's tokens; there is one for every name."""
+    """The salt of all tokens of a user name; there is one for names without an account, too."""
     return hashlib.sha256(b"discreet scram " + person.encode(errors="replace")).digest()[:_SALT_BYTES]

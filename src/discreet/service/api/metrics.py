@@ -19,7 +19,7 @@ from prometheus_client.core import GaugeMetricFamily
 from discreet.core.exact import sqrt_lower
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.errors import AccessError, Refused
-from discreet.service.condition import Found
+from discreet.service.condition import DatabaseState
 from discreet.service.operations.operations import Operations
 from discreet.service.turns import Turns, released_after
 
@@ -84,7 +84,7 @@ class Now:
 
     problems: Mapping[str, str]
     """What is wrong, by what is needed; empty words if nothing is."""
-    found: Found | None
+    found: DatabaseState | None
     """What the databases say; ``None`` if they do not."""
     turns: Turns
     names: bool

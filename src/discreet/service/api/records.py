@@ -1,4 +1,4 @@
-"""What requests get back of what is on record: budgets, the ledger, releases, jobs, people, the audit log."""
+"""Response bodies about records: budgets, the ledger, releases, jobs, people, the audit log."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class ReleaseOut(View):
 
 
 class Statement(View):
-    """What a release promises, and how it was made; nothing of what is in it."""
+    """What a release promises, and how it was made, without its contents."""
 
     title: str
     promise: str = Field(description="In plain words.")
@@ -129,7 +129,7 @@ class Statement(View):
 
 
 class JobOut(View):
-    """Something that takes a while, and how far it is."""
+    """A job, with its state and progress."""
 
     id: str
     kind: str = Field(examples=["publish"])
@@ -147,7 +147,7 @@ class JobOut(View):
 
 
 class PersonOut(View):
-    """Someone who may sign in."""
+    """A person who may sign in."""
 
     name: str
     role: RoleName
@@ -157,7 +157,7 @@ class PersonOut(View):
 
 
 class Welcomed(View):
-    """Someone, and their one-time password if they got a new one: it is told this once."""
+    """A person, and their new one-time password, if any, which is shown once."""
 
     person: PersonOut
     password: str | None
@@ -175,7 +175,7 @@ class TokenOut(View):
 
 
 class TokenText(TokenOut):
-    """A new token: its text is told this once."""
+    """A new token, with its text, which is shown once."""
 
     text: str = Field(examples=["dct_…"])
 
@@ -193,7 +193,7 @@ class AuditOut(View):
 
 
 class UploadOut(View):
-    """A file that was uploaded, by the name that it has here."""
+    """An uploaded file, with its name here."""
 
     upload: str = Field(examples=["1f0c9a33b2e4-visits.csv"])
 

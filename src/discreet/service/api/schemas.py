@@ -1,4 +1,4 @@
-"""What requests bring: strictly read, and never longer than anyone needs.
+"""Request bodies: parsed strictly, and limited in length.
 
 A field that is not known, a text for a number, a list too long: all refused before anything is looked at.
 """
@@ -53,7 +53,7 @@ Columns: TypeAlias = Annotated[list[Line], Field(min_length=1, max_length=100)]
 
 
 class Given(BaseModel):
-    """What a request brings."""
+    """Base class of request bodies."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -98,7 +98,7 @@ LossShape: TypeAlias = Annotated[
 
 
 class LimitShape(BaseModel):
-    """A limit on everything that will ever be lost."""
+    """A limit on the total privacy loss."""
 
     model_config = ConfigDict(extra="forbid")
     limit: LossShape
@@ -115,7 +115,7 @@ class LimitShape(BaseModel):
 
 
 class BudgetShape(LimitShape):
-    """A limit on everything that will ever be lost; or, if it ``renews``, on what is lost in each period."""
+    """A limit on the total privacy loss; or, if it ``renews``, on the loss in each period."""
 
     renews: Literal["day", "week", "month", "quarter", "year"] | None = Field(
         default=None, description="The period after which it renews, at its boundary in UTC; null if never."
@@ -132,14 +132,14 @@ class BudgetShape(LimitShape):
 
 
 class SignIn(Given):
-    """Who comes in."""
+    """Name and password."""
 
     name: Annotated[Text, StringConstraints(min_length=1, max_length=60)] = Field(examples=["ann"])
     password: Secret = Field(examples=["your own password"])
 
 
 class NewPassword(Given):
-    """Another password."""
+    """A new password."""
 
     old: Secret
     new: Secret
@@ -154,7 +154,7 @@ class Spending(Given):
     rho: Exact | None = None
 
     def spend(self) -> Spend:
-        """As the desk takes it."""
+        """As ``Operations`` takes it."""
         return Spend(self.epsilon, self.delta, self.rho)
 
 
@@ -162,7 +162,7 @@ _ASKED: JsonDict = {"questions": ["SELECT count(*) FROM visits"], "epsilon": "0.
 
 
 class Pricing(Spending):
-    """Questions, to be priced."""
+    """Questions to price."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ASKED]})
 
@@ -181,7 +181,7 @@ class Pricing(Spending):
 
 
 class Asking(Pricing):
-    """Questions, to be answered."""
+    """Questions to answer."""
 
     key: Key | None = Field(default=None, description="Idempotency key: a retry with it is charged once.")
     dry_run: bool = Field(default=False, description="Only show the price.")
@@ -201,7 +201,7 @@ _WISHED: JsonDict = {"question": "SELECT count(*) FROM visits", "error": "50"}
 
 
 class Wishing(Given):
-    """A question, and how far off its figures may be."""
+    """A question, and the largest acceptable error of its figures."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_WISHED]})
 
@@ -227,7 +227,7 @@ class DistributionShape(Given):
 
 
 class BoundsShape(Given):
-    """Bounds of a column of numbers, where no one knows any."""
+    """Unknown bounds of a column of numbers, to be estimated."""
 
     name: Literal["bounds"]
     column: Line
@@ -257,7 +257,7 @@ _MADE: JsonDict = {"table": "visits", "method": {"name": "bounds", "column": "co
 
 
 class Making(Given):
-    """A method to be run on a table."""
+    """A method to run on a table."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_MADE]})
 
@@ -267,7 +267,7 @@ class Making(Given):
 
 
 class NewLimit(Given):
-    """Another limit for an account."""
+    """A new limit of an account."""
 
     budget: BudgetShape
     why: Annotated[Line, StringConstraints(min_length=1)] = Field(examples=["Another year of the study."])
@@ -277,7 +277,7 @@ _TRIED: JsonDict = {"table": "visits", "by": ["sex × ward"], "rules": ["min=3"]
 
 
 class Trying(Given):
-    """A table of counts or sums that might be released (by), or rows for which models hold."""
+    """A draft: a table of counts or sums (by), or rows that satisfy models."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_TRIED]})
 
@@ -343,7 +343,7 @@ _NEW: JsonDict = {"name": "ann", "role": "analyst", "budget": _LIMIT, "tables": 
 
 
 class NewPerson(Given):
-    """Someone who is to come in, with a budget if they are to ask."""
+    """A new person, with a budget if they are to ask questions."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
 
@@ -354,14 +354,14 @@ class NewPerson(Given):
 
 
 class ChangedPerson(Given):
-    """What is to change: kept out or let in, a new one-time password."""
+    """A change of an account: disabled or enabled, or a new one-time password."""
 
     disabled: bool | None = Field(default=None, examples=[True])
     reset: bool = False
 
 
 class NewBudget(Given):
-    """A budget for each of some tables."""
+    """Budgets on tables."""
 
     budget: BudgetShape
     tables: Tables | None = Field(default=None, description="All if left out.")
@@ -393,13 +393,13 @@ CardToml: TypeAlias = Annotated[
 
 
 class DataSource(Given):
-    """Rows to look at."""
+    """A source of rows."""
 
     source: Source = Field(examples=["1f0c9a33b2e4-visits.csv"])
 
 
 class CardText(DataSource):
-    """Rows, and a card for them."""
+    """A source of rows, and a card for it."""
 
     card: CardToml
 
@@ -412,7 +412,7 @@ class NewTable(CardText):
 
 
 class RevisedCard(Given):
-    """A card to take the place of a table's."""
+    """The revised card of a table."""
 
     card: CardToml
 
@@ -428,7 +428,7 @@ kind = "yes/no"
 
 
 class NewSurvey(Given):
-    """A survey, as a survey file says it."""
+    """A survey, as the text of a survey file."""
 
     survey: Annotated[Text, StringConstraints(min_length=1, max_length=100_000)] = Field(
         description="TOML, as `discreet collect new` writes it.", examples=[_SURVEY]

@@ -105,7 +105,7 @@ def drawing(table: pa.Table, name: str, *, question: str = "", mark: str = "") -
     points = [_Point(tuple(row[one] for one in labels), row[name], row[barred[name]]) for row in rows]
     said = f"{name}{mark} by {' and '.join(labels)}, with 95 % error bars"
     if len(labels) == 2:
-        return _heat_map(points, labels, kinds, name, f"{name}{mark} by {labels[0]} and {labels[1]}")
+        return _heat_map(points, labels, kinds, f"{name}{mark} by {labels[0]} and {labels[1]}")
     ordered = kinds[labels[0]] != "text"
     if not ordered:
         return _bars(points, f"{name}{mark}", said)
@@ -267,9 +267,7 @@ def _line(points: Sequence[_Point], label: str, name: str, said: str) -> Drawing
     return Drawing("line", options, 340, said.replace("error bars", "error band"), notes)
 
 
-def _heat_map(
-    points: Sequence[_Point], labels: Sequence[str], kinds: Mapping[str, str], name: str, said: str
-) -> Drawing | None:
+def _heat_map(points: Sequence[_Point], labels: Sequence[str], kinds: Mapping[str, str], said: str) -> Drawing | None:
     """Shades of one colour. Dates and numbers go along the foot; of two lists of texts the shorter one."""
     sizes = [len({one.keys[place] for one in points}) for place in (0, 1)]
     is_text = [kinds[label] == "text" for label in labels]

@@ -18,13 +18,13 @@ from discreet.service.console.releases import when
 from discreet.service.views import BudgetView, LedgerLine
 
 MOST = 6
-"""Most accounts of a chart."""
+"""Maximum number of accounts in a chart."""
 _POINTS = 60
-"""Most points of a line that are marked."""
+"""Maximum number of marked points on a line."""
 _STEPS = 4
-"""Most steps of the upward axis."""
+"""Maximum number of steps of the upward axis."""
 _DAYS = dt.timedelta(days=3)
-"""A time as long as this is told in days, a shorter one with hours."""
+"""Time span from which the axis shows days without hours."""
 
 Points = list[tuple[dt.datetime, float]]
 

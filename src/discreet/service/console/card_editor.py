@@ -164,7 +164,7 @@ class CardEditor:
             if kind in CATEGORICAL or kind is Kind.INTEGER:
                 box = theme.text("All possible values, separated by ;", f"categories-{name}", width="dc-full")
                 box.set_value("; ".join(map(str, said.get("categories") or ())))
-                box.on("blur", lambda: self._set(said, "categories", _values(box.value, kind)))
+                box.on("change", lambda: self._set(said, "categories", _values(box.value, kind)))
             if kind in MOMENTS:
                 self._list_box(said, "format", "Formats, such as %d.%m.%Y", f"format-{name}")
             if kind in NUMBERS:
@@ -210,7 +210,7 @@ class CardEditor:
             self._set(said, "bounds", values if all(value not in (None, "") for value in values) else None)
 
         for box in boxes:
-            box.on("blur", change)
+            box.on("change", change)
 
     def _list_box(self, fields: dict[str, Any], key: str, label: str, testid: str) -> None:
         value = fields.get(key) or ()
@@ -218,7 +218,8 @@ class CardEditor:
             f"{label}, separated by ;", testid, value="; ".join([value] if isinstance(value, str) else value)
         )
         box.on(
-            "blur", lambda: self._set(fields, key, [one.strip() for one in (box.value or "").split(";") if one.strip()])
+            "change",
+            lambda: self._set(fields, key, [one.strip() for one in (box.value or "").split(";") if one.strip()]),
         )
 
 

@@ -337,7 +337,7 @@ class _Shown:
         self._released.clear()
         with self._released:
             release_buttons(name, "collect")
-            ui.label("You have it. Share it on its page.").classes("dc-soft")
+            ui.label("Only you have this release; share it on its page.").classes("dc-soft")
 
 
 def draw_figures(found: SurveyResults) -> None:

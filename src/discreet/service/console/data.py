@@ -260,7 +260,10 @@ class _Form:
             return
         self._changes.clear()
         with self._changes:
-            theme.grid(["What changes"], [[line] for line in changes])
+            if changes:
+                theme.grid(["What changes"], [[line] for line in changes])
+            else:
+                theme.prose("The card is unchanged: there is nothing to register.")
         if not changes or not await confirm(f"Register {self._table} with these changes?", "\n".join(changes)):
             return
         try:

@@ -67,7 +67,7 @@ PQ = """Prior–posterior (pq) rule: as the p% rule, for contributors who alread
 per cent."""
 
 DOMINANCE = """(n,k)-dominance: a cell is sensitive if its n largest contributors make up more than k per cent of it, \
-since the total then nearly tells their values."""
+since the total then nearly reveals their values."""
 
 INTERVAL = """Rows and columns of a table add up, so a reader can compute a lower and an upper bound of every \
 suppressed cell: its feasibility interval. A sensitive cell is protected when this interval is at least as wide as \
@@ -168,7 +168,7 @@ TERMS = {
     "bread → butter, says that transactions with the first often have the second.",
     "Support and confidence": "The support of an itemset is the share of transactions that contain it. The confidence "
     "of a rule is the share of transactions with its first part that also have its second.",
-    "Coalition": "Parties that put together what they have seen. A session says what each coalition could learn.",
+    "Coalition": "Parties that pool what they have seen. A session says what each coalition could learn.",
     "Re-identification": "Finding out to whom a released row belongs.",
     "Steward, analyst, auditor": "A steward manages data and releases, an analyst asks within a budget, an auditor "
     "reads the records.",

@@ -107,14 +107,14 @@ def _job_news(state: State, now: dt.datetime) -> Iterator[Step]:
     failed = next((job for job in news if job.state in (FAILED, LOST)), None)
     done = next((job for job in news if job.state == DONE), None)
     if failed is not None:
-        title = f"{job_title(failed)} failed"
+        title = f"Failed: {job_title(failed)}"
         yield Step("error_outline", title, failed.error, "See what failed", job_address(failed), "bad")
     if done is not None and done.result:
-        title = f"{job_title(done)} is done"
+        title = f"Done: {job_title(done)}"
         text = f"{done.said} Read what it promises, then attack it or share it."
         yield Step("task_alt", title, text, "Open the release", f"/release/{done.result}", "good")
     elif done is not None:
-        yield Step("task_alt", f"{job_title(done)} is done", done.said, "See the result", job_address(done), "good")
+        yield Step("task_alt", f"Done: {job_title(done)}", done.said, "See the result", job_address(done), "good")
 
 
 def _steward_steps(state: State) -> Iterator[Step]:

@@ -62,7 +62,7 @@ class _Form:
             theme.promise(explain.INTEGRAL)
         with theme.row():
             theme.button("Learn", "learn-start", self._start, icon="model_training", look="unelevated")
-            ui.label("You see what came of it before anyone else does.").classes("dc-soft")
+            ui.label("Only you see the result until you share it.").classes("dc-soft")
         self.box: JobBox = JobBox(seat, "Learning", draw=_result)
         self.box.earlier("Earlier jobs", before, lambda job: job.spec["title"] or job.spec["method"])
 

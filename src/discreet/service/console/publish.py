@@ -76,7 +76,7 @@ class _Form:
                     "“with patients” behind “linked” publishes another table of the same people with it.", soft=True
                 ).classes("dc-small")
         with theme.card("Method"):
-            self._draw_method(card)
+            self._draw_method()
         with theme.card("Earlier releases", note="of the same people", testid="publish-earlier"):
             self._out = ui.element("div").classes("dc-stack")
             self._draw_out(out)
@@ -92,7 +92,7 @@ class _Form:
         self._mask.text.set_value(method)
         self._method.set_value(MASK)
 
-    def _draw_method(self, card: Card) -> None:
+    def _draw_method(self) -> None:
         self._recoders = {entry.name: entry for entry in RECODERS.entries()}
         labels = {name: name for name in self._recoders} | {MASK: "Changed values (masking)"}
         measures = [entry.name for entry in QUALITIES.entries() if not any(one.required for one in entry.parameters)]

@@ -1,4 +1,4 @@
-"""Which job begins next: fair between people, with a place left for short jobs, and only if its memory is there.
+"""Order of jobs: fair between people, with a place left for short jobs, and only while there is memory for them.
 
 * A person has at most so many jobs running. Of the others, the next job is one of the person with the fewest running;
   among those, of the person whose last job began longest ago; and of theirs the oldest.
@@ -24,19 +24,19 @@ _UNIT_BYTES = {"kB": 1024}
 
 @dataclass(frozen=True)
 class JobLimits:
-    """What jobs may take."""
+    """Limits on the number of jobs."""
 
     at_once: int = 2
-    """How many run at once in a process of the service."""
+    """Jobs that run at once in a process of the service."""
     per_person: int | None = None
-    """How many of one person run at once, in all processes."""
+    """Jobs of one person that run at once, in all processes."""
     waiting: int = 50
-    """How many of one person may wait."""
+    """Jobs of one person that may wait."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the latest jobs of a kind on a table took."""
+    """Time and memory of the latest jobs of a kind on a table."""
 
     seconds: Sequence[float] = ()
     memory: int | None = None
@@ -74,7 +74,7 @@ def next_job(
     estimate: Callable[[str, str], Estimate],
     free_bytes: Callable[[], int | None],
 ) -> Queued | None:
-    """The job to begin, if one may begin now; those that wait are given oldest first."""
+    """The job to begin now, if there is one; waiting jobs are given oldest first."""
     busy = Counter(one.person for one in running)
     here = [one for one in running if one.here]
     only_short = limits.at_once > 1 and sum(estimate(one.kind, one.table).long for one in here) >= limits.at_once - 1
@@ -92,17 +92,17 @@ def next_job(
 
 
 def free_memory() -> int | None:
-    """Memory that programs may still have on this machine, bytes; ``None`` if the system does not say."""
+    """Memory available to programs on this machine, bytes; ``None`` if the system does not say."""
     return _kernel_figure(Path("/proc/meminfo"), "MemAvailable:")
 
 
 def peak_memory(process: int) -> int | None:
-    """The most memory that a process has had so far, bytes; ``None`` if the system does not say."""
+    """Largest memory of a process so far, bytes; ``None`` if the system does not say."""
     return _kernel_figure(Path(f"/proc/{process}/status"), "VmHWM:")
 
 
 def out_of_memory_kills() -> int | None:
-    """How many processes the system has ended since it started because memory ran out; ``None`` if it does not say."""
+    """Number of processes that the system killed for lack of memory since it started; ``None`` if it does not say."""
     return _kernel_figure(Path("/proc/vmstat"), "oom_kill")
 
 

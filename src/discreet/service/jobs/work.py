@@ -251,6 +251,7 @@ def _learn(spec: Learn, bench: _Bench) -> tuple[Made, object]:
 def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
     from discreet.core.release import Release
     from discreet.verbs.attack.attack import attack, links_of
+    from discreet.verbs.attack.finding import Outcome
 
     folder, known = Path(bench.task.release), bench.workspace.original(bench.task.table)
     report = attack(
@@ -263,7 +264,8 @@ def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
     )
     report.html(bench.run.paper("report.html"))
     report.without_victims().html(bench.run.paper("to-pass-on.html"))
-    made = Made(f"{number(len(report.findings), 'attack')} run. The findings are confidential.")
+    ran = sum(one.outcome is not Outcome.FAILED for one in report.findings)
+    made = Made(f"{number(ran, 'attack')} run. The findings are confidential.")
     return made, {"attacked": spec.release, **report.to_dict(victims=True)}
 
 

@@ -103,14 +103,14 @@ def _lines(name: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Result:
-    """Columns and rows that a statement has."""
+    """Columns and rows of a statement."""
 
     columns: tuple[tuple[str, PgType], ...]
     rows: Sequence[Sequence[Any]]
 
 
 class Catalogue:
-    """What one analyst may know of. Statements run one at a time."""
+    """The catalogue as one analyst sees it. Statements run one at a time."""
 
     def __init__(self, tables: Sequence[Mapping[str, Any]], person: str, database: str, version: str) -> None:
         """``tables`` as the API tells the analyst of them."""
@@ -281,7 +281,7 @@ def _description(oid: int, place: int, said: str) -> dict[str, Any]:
 
 
 def _said_of(column: Mapping[str, Any]) -> str:
-    """What the card says of a column, in a sentence or two."""
+    """The card's description of a column, in a sentence or two."""
     parts = [f"{str(column['note']).rstrip('.')}."] if column["note"] else []
     if column["bounds"]:
         parts.append("From {} to {}.".format(*column["bounds"]))

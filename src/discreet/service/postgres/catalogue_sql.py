@@ -153,7 +153,7 @@ def _names_table(node: exp.Expr) -> bool:
 def _unknown(name: str) -> BadQuery:
     return BadQuery(
         f"There is no relation {name[:60]!r} in the catalogue, or it is not visible to you.",
-        hint="Questions about people's tables have FROM, and name nothing of the catalogue.",
+        hint="A question about people's tables needs FROM, and cannot mention the catalogue.",
     )
 
 

@@ -24,16 +24,16 @@ from discreet.service.postgres.session import (
     Session,
 )
 from discreet.service.postgres.session_settings import REPORTED
-from discreet.service.postgres.sqlstate import told
+from discreet.service.postgres.sqlstate import error_message
 from discreet.service.postgres.statements import Parameters, Statement, statements
 from discreet.service.postgres.stream import Stream
 from discreet.service.postgres.values import as_formats, encoder
 
 IDLE_SECONDS = 3600.0
-"""How long a connection may wait for its next statement."""
+"""Time limit of a connection for its next statement, seconds."""
 _MOST_STATEMENTS, _MOST_CHARACTERS, _MOST_PORTALS = 512, 2_000_000, 64
 _MOST_WAITING = 1_000_000
-"""Values of results that are fetched in parts."""
+"""Maximum number of values in results that are fetched in parts."""
 _CHUNK_VALUES = 2_000
 _LOG = logging.getLogger("discreet.service.postgres")
 T = TypeVar("T")
@@ -51,12 +51,12 @@ class Prepared:
     types: Sequence[int]
     size: int
     columns: Columns | None = None
-    """What it was said to return, once it was described."""
+    """The columns that a client was told, once it was described."""
 
 
 @dataclass
 class Portal:
-    """A prepared statement with values for its parameters, and what of its rows was not sent yet."""
+    """A prepared statement with values for its parameters, and its rows that are still to be sent."""
 
     prepared: Prepared
     parameters: Parameters
@@ -337,7 +337,7 @@ class Connection:
             self.session.fail()
             self._skipping, self._owed = True, None
             if isinstance(error, NotSignedIn):  # the token has expired or was revoked
-                self.stream.send(told(error, "FATAL"))
+                self.stream.send(error_message(error, "FATAL"))
                 await self.stream.flush()
                 raise Ended from None
             self.stream.send(_told(error))
@@ -357,7 +357,7 @@ _SAID: dict[type[Exception], tuple[str, str]] = {
 
 def _told(error: Exception) -> bytes:
     if isinstance(error, DiscreetError):
-        return told(error)
+        return error_message(error)
     if type(error) in _SAID:
         return messages.error("ERROR", *_SAID[type(error)])
     _LOG.error("fault", exc_info=error)  # its words are for no one

@@ -1,4 +1,4 @@
-"""Messages of PostgreSQL's protocol, version 3: how they are read, and the bytes of those that we send.
+"""Messages of PostgreSQL's protocol, version 3: reading those of clients, and the bytes of ours.
 
 A message is a letter, its length and its contents; the first of a connection has no letter. Nothing of what a client
 sends is believed before it is measured: a length has a limit that depends on whether the client has signed in, and a
@@ -25,7 +25,7 @@ MOST_VALUES = 1_000
 
 
 class BadMessage(Exception):
-    """What was sent is not a message of the protocol: the connection ends, since nothing after it can be told apart."""
+    """A message that is not one of the protocol: the connection ends, since nothing after it can be read."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Reader:
         return int.from_bytes(self.take(4), signed=True)
 
     def count(self) -> int:
-        """How many of something follow."""
+        """The number of items that follow."""
         found = int.from_bytes(self.take(2))
         if found > MOST_VALUES:
             raise BadMessage("it has too many values")
@@ -206,7 +206,7 @@ def authentication(kind: int, contents: bytes = b"") -> bytes:
 
 
 def parameter_status(name: str, value: str) -> bytes:
-    """What a parameter of the session is."""
+    """The value of a parameter of the session."""
     return message(b"S", text(name) + text(value))
 
 

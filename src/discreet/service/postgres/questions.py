@@ -30,13 +30,13 @@ from discreet.verbs.ask.syntax import statements_of
 Request: TypeAlias = Callable[[str, str, Mapping[str, Any] | None], Awaitable[Any]]
 Columns: TypeAlias = tuple[tuple[str, PgType], ...]
 _TABLES_SECONDS = 5.0
-"""How long the tables that an analyst may ask are taken to be the same."""
+"""Time for which the list of an analyst's tables is reused, seconds."""
 _UTC = "+00:00"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a statement gives: its tag, rows if it has some, and what is told beside them."""
+    """Result of a statement: its tag, its rows if it has some, and notices."""
 
     tag: str
     columns: Columns | None = None
@@ -48,7 +48,7 @@ class Outcome:
 
 
 class Questions:
-    """What an analyst asks in one connection."""
+    """Questions of an analyst in one connection."""
 
     def __init__(self, request: Request, settings: SessionSettings) -> None:
         self._request, self._settings = request, settings

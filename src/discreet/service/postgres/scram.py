@@ -78,7 +78,7 @@ class Exchange:
         exchange = f"{self._so_far},{found['bare']}".encode()
         proof, known = _decoded(found["proof"]), None
         for digest, verifier in self.verifiers.items():
-            if verifier.proved(proof, exchange):
+            if verifier.accepts(proof, exchange):
                 known = digest, b"v=" + base64.b64encode(verifier.signature(exchange))
         return known if same else None
 

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's protocol is listened to: who may connect, how many at once, and whose statements are cancelled.
+"""Server of PostgreSQL's protocol: who may connect, how many at once, and whose statements are cancelled.
 
 Connections are counted before and after signing in, by network address and by person, so that no one takes the places
 of others. A failed sign-in counts against its address, as a wrong password does; and no one guesses a token.
@@ -25,7 +25,7 @@ from discreet.curator.people.scram import Verifier
 from discreet.errors import BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
 from discreet.noise.entropy import SYSTEM
 from discreet.service.api.limits import Buckets, neighbourhood
-from discreet.service.in_process import proved
+from discreet.service.in_process import in_process_by_digest
 from discreet.service.listen import Certificate, listening
 from discreet.service.postgres import messages
 from discreet.service.postgres.catalogue import Catalogue, Result
@@ -36,7 +36,7 @@ from discreet.service.postgres.scram import Exchange, certificate_digest
 from discreet.service.postgres.session import Session
 from discreet.service.postgres.session_settings import REPORTED, SERVER_VERSION, SessionSettings
 from discreet.service.postgres.sign_in import SIGN_IN_SECONDS, sign_in
-from discreet.service.postgres.sqlstate import told
+from discreet.service.postgres.sqlstate import error_message
 from discreet.service.postgres.stream import Stream, refuse
 from discreet.service.settings import Settings
 from discreet.service.turns import Turns
@@ -49,7 +49,7 @@ _CATALOGUES_AT_ONCE, _CATALOGUES_WAITING = 4, 100
 _MOST_CATALOGUES = 32
 _READ_BYTES = 65_536
 _NOBODYS = Verifier(b"\0" * 32, b"\0" * 32)
-"""No token has this."""
+"""A digest that no token has."""
 _LOG = logging.getLogger("discreet.service.postgres")
 
 
@@ -165,7 +165,7 @@ class PostgresServer:
     async def _greeted(
         self, stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> tuple[Startup, bool] | None:
-        """What a client wants, and whether over TLS; ``None``: nothing more."""
+        """The startup message of a client, and whether it came over TLS; ``None`` if there is nothing more to do."""
         tls = False
         for _ in range(4):
             startup = await stream.startup()
@@ -230,7 +230,7 @@ class PostgresServer:
         return Exchange(person, verifiers, binding)
 
     async def _serve_person(self, stream: Stream, person: str, digest: str, startup: Startup) -> None:
-        request = proved(self._app, digest)
+        request = in_process_by_digest(self._app, digest)
 
         async def send(method: str, path: str, body: Mapping[str, Any] | None) -> Any:
             return await request(method, path, body, None)
@@ -249,7 +249,7 @@ class PostgresServer:
             await questions.tables()
             settings.start(_given(startup.parameters))
         except DiscreetError as error:
-            stream.send(told(error, "FATAL"))
+            stream.send(error_message(error, "FATAL"))
             await stream.flush()
             return
         prepared: dict[str, Prepared] = {}

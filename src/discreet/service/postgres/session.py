@@ -1,4 +1,4 @@
-"""A session of an analyst: what each statement does.
+"""Session of an analyst: runs or answers each statement.
 
 A question is a request of the API in the analyst's name (``questions.py``), and a question about the catalogue is
 answered from cards (``catalogue.py``). Nothing else reads anything, and nothing here changes anything but the session:
@@ -50,7 +50,7 @@ class FailedTransaction(Exception):
 
 
 class Session:
-    """What an analyst does in one connection."""
+    """State of an analyst's session in one connection."""
 
     def __init__(
         self,
@@ -95,8 +95,8 @@ class Session:
             case Asks.NOTHING:
                 return Outcome(statement.words[0])
         raise BadQuery(
-            f"{statement.words[0][:30]} is not done here: nothing can be changed.",
-            hint="Ask with SELECT. There are SET, SHOW, EXPLAIN and transactions beside it.",
+            f"{statement.words[0][:30]} is not supported: this connection is read-only.",
+            hint="Supported are SELECT, SET, SHOW, EXPLAIN and transactions.",
         )
 
     async def describe(self, statement: Statement, parameters: Parameters) -> Columns | None:

@@ -130,7 +130,7 @@ def _switch(name: str, value: str) -> str:
 
 @dataclass(frozen=True)
 class OwnSetting:
-    """A parameter of ours: how a value of it is checked, and what it is about."""
+    """A parameter of discreet: the check of its value, and its description."""
 
     check: Callable[[str, str], str]
     about: str
@@ -155,20 +155,20 @@ OWN: Mapping[str, OwnSetting] = {
 
 @dataclass
 class SessionSettings:
-    """What a session has set. Values are texts."""
+    """Parameters of a session. Values are texts."""
 
     person: str
     most: Fraction | None = None
-    """ε that the person who started the service lets a connection spend at most."""
+    """Maximum ε of a connection, set by the person who started the service."""
     usual: str = "1"
-    """ε that a connection may spend unless it says otherwise."""
+    """ε of a connection unless it sets another."""
     _started: dict[str, str] = field(default_factory=dict, init=False)
     _set: dict[str, str] = field(default_factory=dict, init=False)
     _before: dict[str, str] | None = field(default=None, init=False)
     _local: dict[str, str | None] = field(default_factory=dict, init=False)
 
     def get(self, name: str) -> str | None:
-        """A parameter; ``None`` if there is no such."""
+        """The value of a parameter; ``None`` if there is no such parameter."""
         name = _known(name)
         if name in self._set:
             return self._set[name]
@@ -179,18 +179,18 @@ class SessionSettings:
         return self.person if name == "session_authorization" else POSTGRES.get(name)
 
     def require(self, name: str) -> str:
-        """A parameter; an error if there is no such."""
+        """The value of a parameter; an error if there is no such parameter."""
         value = self.get(name)
         if value is None:
             raise _unknown(name)
         return value
 
     def own(self, name: str) -> str | None:
-        """A parameter of ours, if it has a value."""
+        """The value of a parameter of discreet, if it has one."""
         return self.get(PREFIX + name) or None
 
     def everything(self) -> list[tuple[str, str, str]]:
-        """All parameters: name, value and what they are about."""
+        """All parameters: name, value and description."""
         ours = [(name, self.require(name), one.about) for name, one in OWN.items()]
         return [*ours, *((name, self.require(name), "") for name in sorted(POSTGRES, key=str.lower))]
 
@@ -276,6 +276,4 @@ def _known(name: str) -> str:
 
 
 def _unknown(name: str) -> NotFound:
-    return NotFound(
-        f"There is no parameter {name[:60]!r}.", hint=f"Of discreet there are {', '.join(one for one in OWN)}."
-    )
+    return NotFound(f"There is no parameter {name[:60]!r}.", hint=f"Those of discreet are {', '.join(OWN)}.")

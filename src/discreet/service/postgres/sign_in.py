@@ -17,7 +17,7 @@ SIGN_IN_SECONDS = 15.0
 
 
 class Register(Protocol):
-    """What signing in takes of the service."""
+    """The parts of the service that signing in needs."""
 
     tls: bool
     """Whether only encrypted connections are accepted."""

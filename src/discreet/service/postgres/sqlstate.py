@@ -1,4 +1,4 @@
-"""How an error is told by the protocol: its SQLSTATE, message and hint. Its words are those that the API tells."""
+"""Errors in the protocol: SQLSTATE, message and hint, in the words of the API."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def code_of(error: DiscreetError) -> str:
     return next(code for kind, code in _CODES if isinstance(error, kind))
 
 
-def told(error: DiscreetError, severity: str = "ERROR") -> bytes:
+def error_message(error: DiscreetError, severity: str = "ERROR") -> bytes:
     """An error as a message."""
     return messages.error(severity, code_of(error), error.message, error.hint.strip())

@@ -1,4 +1,4 @@
-"""What a client asks for: texts are split into statements, and each is told apart by its first words.
+"""Statements of a client: texts are split into statements, and each is classified by its first words.
 
 A text is taken apart by PostgreSQL's rules for quotes and comments. Telling statements apart decides who answers, never
 what they may see: the API reads a question again and decides for itself, and the catalogue has no rows.
@@ -22,13 +22,13 @@ from discreet.service.postgres import values
 from discreet.verbs.ask.syntax import parsed, statements_of, written
 
 LONGEST = 100_000
-"""Characters of a text with statements."""
+"""Maximum length of a text with statements, characters."""
 _MOST_STATEMENTS = 200
 _LONGEST_LOOKUP = 40_000
 
 
 class Asks(Enum):
-    """What a statement asks for."""
+    """Kind of a statement."""
 
     QUESTION = "a question about people"
     CATALOGUE = "a question about the catalogue"
@@ -50,7 +50,7 @@ class Statement:
     asks: Asks
     tokens: tuple[Token, ...]
     inner: Statement | None = None
-    """What is to be explained."""
+    """The statement to be explained."""
 
     @property
     def parameters(self) -> int:

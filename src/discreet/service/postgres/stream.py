@@ -1,4 +1,4 @@
-"""Bytes from and to a client: messages whole, and each wait with an end."""
+"""Stream of bytes from and to a client: whole messages, and a time limit for each wait."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from discreet.service.postgres import messages
 from discreet.service.postgres.messages import BadMessage, Startup
 
 MESSAGE_SECONDS = 30.0
-"""How long a message that began may take to arrive."""
+"""Time limit for the rest of a message that has begun to arrive, seconds."""
 WRITE_SECONDS = 60.0
-"""How long a client may take to read what is in its way."""
+"""Time limit for a client to read what is sent, seconds."""
 _CHUNK_BYTES = 65_536
 
 

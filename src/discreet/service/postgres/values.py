@@ -265,10 +265,10 @@ def _from_binary(value: bytes, type_: PgType) -> Any:
 def _numeric_from(value: bytes) -> Decimal:
     count, weight, sign, scale = struct.unpack(">HhHH", value[:8])
     if sign not in (0, 0x4000) or len(value) != 8 + 2 * count or count > 20 or abs(weight) > 20 or scale > 80:
-        raise BadInput("A parameter is not a number that questions may have.")
+        raise BadInput("A parameter is a number that questions do not support.")
     groups = struct.unpack(f">{count}H", value[8:])
     if any(one >= 10**_DIGITS for one in groups):
-        raise BadInput("A parameter is not a number that questions may have.")
+        raise BadInput("A parameter is a number that questions do not support.")
     digits = "".join(f"{one:0{_DIGITS}}" for one in groups) or "0"  # put together, not added up: that would be rounded
     return Decimal((int(bool(sign)), tuple(map(int, digits)), _DIGITS * (weight - count + 1) if count else 0))
 

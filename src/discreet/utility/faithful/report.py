@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core.markup import tag
-from discreet.core.report import Picture, beside, heading, heat, listing, pairs, pill, section, styled, write_page
+from discreet.core.report import Picture, grouped_bars, heading, heat, listing, pairs, pill, section, styled, write_page
 from discreet.core.text import number
 from discreet.errors import BadInput
 
@@ -26,7 +26,7 @@ _WARNING = "It has exact figures of the original rows: confidential, for the hol
 
 @dataclass(frozen=True)
 class Measured:
-    """One figure, or why there is none; and between which it lies if things go as they should."""
+    """One figure, or why there is none, and the range to expect."""
 
     name: str
     figure: float | None
@@ -224,7 +224,9 @@ def _error_pictures(errors: Sequence[CountError]) -> Iterable[Picture]:
             "holds with 95 % confidence for any count of the bounded table; 100 means no bound. Measured is the "
             "largest error of a count in the values and intervals that are compared here."
         )
-        yield beside("Error of counts: promised and measured", [one.name for one in shown], series, caption=caption)
+        yield grouped_bars(
+            "Error of counts: promised and measured", [one.name for one in shown], series, caption=caption
+        )
 
 
 def _column_pictures(spreads: Sequence[Spread]) -> Iterable[Picture]:
@@ -237,7 +239,7 @@ def _column_pictures(spreads: Sequence[Spread]) -> Iterable[Picture]:
             "synthetic": [100 * float(spread.synthetic[place]) for place in kept],
         }
         caption = f"Per cent of the rows. Total variation distance: {100 * spread.apart:.1f} %."
-        yield beside(spread.name, [spread.labels[place] for place in kept], series, caption=caption)
+        yield grouped_bars(spread.name, [spread.labels[place] for place in kept], series, caption=caption)
 
 
 def _pair_picture(names: Sequence[str], errors: Array) -> Picture:
@@ -260,6 +262,6 @@ def _propensity_picture(original: Array, synthetic: Array) -> Picture:
     shares = [np.histogram(side, edges)[0] / len(side) * 100 for side in (original, synthetic)]
     labels = [f"{low:.1f} to {high:.1f}" for low, high in pairwise(edges)]
     caption = "Per cent of rows by their predicted probability of being synthetic. Similar bars are good."
-    return beside(
+    return grouped_bars(
         "Told apart", labels, {"original": shares[0].tolist(), "synthetic": shares[1].tolist()}, caption=caption
     )

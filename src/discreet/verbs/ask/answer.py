@@ -35,6 +35,8 @@ from discreet.verbs.ask.postprocess import (
     MostFrequent,
     Regression,
     Spread,
+    Spreads,
+    error_column,
     work_out,
 )
 from discreet.verbs.ask.price import Price
@@ -93,16 +95,18 @@ def _noisy(part: Part, price: Price, entropy: Entropy) -> pa.Table:
         noisy[name] = np.array([chosen[group] for group in found.groups], dtype=np.float64)
     if part.sets:
         return _with_totals(part, found, noisy, price)
-    return _ordered(part, _table(part, found.keys, noisy, dict.fromkeys(part.figures, price.errors())))
+    return _ordered(part, _table(part, found.keys, noisy, dict.fromkeys(part.figures, price.errors()), price.spreads()))
 
 
 def _with_totals(part: Part, found: Measured, noisy: Mapping[str, _Numbers], price: Price) -> pa.Table:
     """The groups of all groupings, with the error bars of sums of as many groups."""
     keys, whole = totals(found.keys, noisy, part.sets)
     many, places = np.unique(whole[ADDED], return_inverse=True)
-    each = [price.errors(int(one)) for one in many]
-    far = {name: np.array([one[name] for one in each], dtype=np.float64)[places] for name in part.measures}
-    return _table(part, keys, whole, dict.fromkeys(part.figures, far))
+    far, spreads = (
+        {name: np.array([one[name] for one in each], dtype=np.float64)[places] for name in part.measures}
+        for each in ([some(int(one)) for one in many] for some in (price.errors, price.spreads))
+    )
+    return _table(part, keys, whole, dict.fromkeys(part.figures, far), spreads)
 
 
 def _ordered(part: Part, made: pa.Table) -> pa.Table:
@@ -218,14 +222,19 @@ def _integers(found: pa.Table, name: str) -> _Numbers:
     return np.asarray(found.column(name).to_numpy(), dtype=np.int64)
 
 
-def _table(plan: Part, keys: pa.Table, noisy: Mapping[str, _Numbers], errors: Mapping[str, Errors]) -> pa.Table:
+def _table(
+    plan: Part,
+    keys: pa.Table,
+    noisy: Mapping[str, _Numbers],
+    errors: Mapping[str, Errors],
+    spreads: Spreads | None = None,
+) -> pa.Table:
     """The keys of all groups, and their figures with their error bars."""
     columns: dict[str, Any] = dict(zip(keys.column_names, keys.columns, strict=True))
     for name, figure in plan.figures.items():
-        bars = figure.error(noisy, errors[name]) if name in errors else None
+        bars = figure.error(noisy, errors[name], spreads) if name in errors else None
         columns[name] = pa.array(figure.worth(noisy))
-        many = len(columns[name])
-        columns[f"{name}{ERROR}"] = pa.nulls(many, pa.float64()) if bars is None else pa.array(bars)
+        columns[f"{name}{ERROR}"] = error_column(bars, len(columns[name]))
     return pa.table(columns)
 
 

@@ -11,7 +11,8 @@ from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
 from discreet.errors import BadInput
-from discreet.releases.pipeline import Uncharged, release
+from discreet.releases.pipeline import release
+from discreet.releases.uncharged import Uncharged
 from discreet.verbs.ask.question import SqlMethod, planned, pose
 
 

@@ -36,14 +36,14 @@ from discreet.verbs.ask.plan import Part, Plan
 from discreet.verbs.ask.postprocess import MostFrequent
 from discreet.verbs.ask.rows import Rows
 
-_UNUSED: dict[object, set[str]] = {Rows: {"engine", "columns"}, OwnedRows: {"places"}, Part: {"written"}}
-"""What no answer depends on: on which engine the rows are, columns and places, which a plan has no more, and the text
-of a query."""
+_UNUSED: dict[object, set[str]] = {Rows: {"engine", "columns", "table"}, OwnedRows: {"places"}, Part: {"written"}}
+"""Fields that no answer depends on: the engine, columns and places that a plan has no more, the text of a query, and
+the table that rows are all of, which decides only what is measured."""
 _ALWAYS = {"name", "units", "sets", "written"}
-"""What needs no mention where a plan has one part, with one set of groups."""
+"""Fields without a mention where a plan has one part, with one set of groups."""
 _WRITER = json.JSONEncoder(sort_keys=True, check_circular=False)
 _READ = {"this", "expression", "expressions", "low", "high", "table", "is_string", "to", "safe"}
-"""What the rules look at: a node with anything else is compared as it is."""
+"""Arguments of a node that the rules know: a node with any other is compared as it is."""
 _TRUTH, _TEXT, _NUMBER, _WHOLE = "truth", "text", "number", "whole number"
 _TYPES = {Kind.TEXT: _TEXT, Kind.INTEGER: _NUMBER, Kind.REAL: _NUMBER, Kind.BOOLEAN: _TRUTH}
 
@@ -102,7 +102,7 @@ def _digest(said: str) -> str:
 
 
 def _measured(plan: Plan, rows: _Normal) -> Any:
-    """All that is measured. One part is written as plans were before they had parts: stored answers are found by it.
+    """The measured parts of a plan; a single part is written as before plans had parts, so stored answers are found.
 
     Its name is always the same, and ``units`` is among its measures if there is one.
     """

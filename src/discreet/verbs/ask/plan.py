@@ -30,9 +30,9 @@ from discreet.verbs.ask.aggregate import Aggregates, is_aggregate, quantiles_apa
 from discreet.verbs.ask.grouping import TOTAL, grouping_sets
 from discreet.verbs.ask.mode import largest_group, mode
 from discreet.verbs.ask.nearest import nearest_question
-from discreet.verbs.ask.postprocess import ERROR, NOISY, Chosen, Figure, MostFrequent, require_works
+from discreet.verbs.ask.postprocess import ERROR, NOISY, Chosen, Curved, Figure, MostFrequent, require_works
 from discreet.verbs.ask.quantile import Choice
-from discreet.verbs.ask.result_columns import SINGLE, Answers, Bar, Noisy, beside, single
+from discreet.verbs.ask.result_columns import SINGLE, Answers, Bar, Noisy, join_singles, single
 from discreet.verbs.ask.result_sources import outer_select, united
 from discreet.verbs.ask.results import ResultSelect, is_aggregated, require_clauses
 from discreet.verbs.ask.rows import Rows, is_unit, keys_of, position
@@ -447,7 +447,7 @@ class _Leaf:
 
     def answer(self, select: exp.Select, singles: Sequence[Answers], *, inside: bool) -> Answers:
         """What a SELECT makes of the figures of its groups, and of single figures beside them."""
-        source = beside(exp.select(copy=False).from_(sql.table(self.name), copy=False), singles)
+        source = join_singles(exp.select(copy=False).from_(sql.table(self.name), copy=False), singles)
         shown: list[tuple[str, exp.Expr]] = []
         places = []
         for place, node in enumerate(select.expressions):
@@ -502,7 +502,7 @@ class _Leaf:
                 self._size.add(computed)
         self._counted = len(measures)
         made = self.aggregates.figures[figure]
-        bars = (Bar(figure),) if made.barred else ()
+        bars = (Bar(figure, made_of=made.made_of, foreseen=not isinstance(made, Curved)),) if made.barred else ()
         error = None if isinstance(made, MostFrequent) else self._column(f"{figure}{ERROR}")
         return Noisy(self._column(figure), None, error, bars)
 

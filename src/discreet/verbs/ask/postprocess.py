@@ -1,13 +1,17 @@
 """Figures from noisy measures (counts, sums, averages, spreads, each with its error bar), and what a question makes of
 them.
 
-All of this is post-processing: it sees noisy whole numbers only. An error bar holds with 95 % confidence: each
-measure it is made of is within its own error with 97.5 %, and there are at most two.
+All of this is post-processing: it sees noisy whole numbers only. An error bar holds with 95 % confidence: a measure is
+within its own error with 95.2 %, and what is made of several is within the root of the sum of the squares of what each
+of them alone may move it by (``Price.spreads`` says why). An average's bar allows for the noise in its divisor
+(Fieller 1954). What is no quotient of two measures (spreads, correlations, regressions) is taken for straight as far as
+the noise may reach; where it is not, no bar is shown.
 
 Rows are rounded to steps, each by less than one. An average allows for that. A sum would have to know how many rows
-there are; but it is made of one measure, and its noise is within less than that with 95 %: less by ln 2 · 2**28 / ε
-steps for Laplace noise, whose scale is 2**28 / ε steps or more, and by 0.28 · 2**28 / √(2ρ) for Gaussian. That is room
-for the rounding of 10**8 / ε rows, or 7 · 10**7 / √(2ρ), in a group, where ε and ρ are the sum's own share.
+there are; but noise that is within an error with 95.2 % is within it with 95 % wherever less than 0.28 of its scale is
+added to it (cosh 0.28 < 5 / 4.8), or 0.13 of the deviation of Gaussian noise. The scale is 2**28 / ε steps or more:
+that is room for the rounding of 7 · 10**7 / ε rows, or 3 · 10**7 / √(2ρ), in a group, where ε and ρ are the sum's own
+share.
 
 The rest of a question (HAVING, ORDER BY, LIMIT, arithmetic) is worked out by a DuckDB that holds nothing and sees
 nothing else. Nothing may fail there: an answer is charged by then. So a question is tried on a table without rows when
@@ -48,6 +52,8 @@ _COMPUTED = NUMBERS | CATEGORICAL
 Numbers = np.ndarray[Any, Any]
 Errors = Mapping[str, int] | Mapping[str, Numbers]
 """How far each measure may be off, in all groups, or group by group."""
+Spreads = Mapping[str, float] | Mapping[str, Numbers]
+"""How far each may be off where noises add up: the root of the sum of their squares bounds a sum."""
 
 
 class Figure(Protocol):
@@ -63,8 +69,11 @@ class Figure(Protocol):
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The figure."""
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers | None:
-        """How far it may be off; ``None``: no bar is known that holds with 95 % confidence and is worth showing."""
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors, spreads: Spreads | None = None) -> Numbers | None:
+        """How far it may be off; ``None``: no bar is known that holds with 95 % confidence and is worth showing.
+
+        ``spreads`` says how measures with independent noise add up; ``None``: the errors are bounds, and just add up.
+        """
         return None
 
 
@@ -90,7 +99,7 @@ class Count(_MeasuredFigure):
         """The noisy count, which may be negative: cutting it off would bias sums of counts."""
         return noisy[self.measure]
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers:
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors, spreads: Spreads | None = None) -> Numbers:
         """The noise's own error."""
         return np.broadcast_to(errors[self.measure], noisy[self.measure].shape)
 
@@ -143,7 +152,7 @@ class Total(_MeasuredFigure):
         """The noisy sum."""
         return noisy[self.measure] * float(self.step)
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers:
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors, spreads: Spreads | None = None) -> Numbers:
         """The noise's own error, which has room for rounding."""
         return np.broadcast_to(errors[self.measure] * float(self.step), noisy[self.measure].shape)
 
@@ -194,16 +203,22 @@ class Mean(Figure):
         """The noisy mean, never outside the bounds."""
         return np.clip(float(self.centre) + self._distance(noisy), float(self.within[0]), float(self.within[1]))
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers:
-        """|t/n - t'/n'| <= (|t - t'| + |t'/n'| |n - n'|) / n, with n at least what the noisy count allows.
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors, spreads: Spreads | None = None) -> Numbers:
+        """|t/n - t'/n'| <= (|t - t'| + |t'/n'| |n - n'|) / n, with n at least what the noisy count allows, for bounds.
 
+        For noise, t' - d n' is that of the sum less d times that of the count, if d is the true distance: so x, how far
+        t'/n' is from d, has n'x <= √(a² + d²b²), where |d| <= |t'/n'| + x, and a and b are the spreads of both.
         Rounding moves each row, and so the mean, by less than a step.
         """
-        people = noisy[self.count] - errors[self.count]
-        off = errors[self.total] * float(self.step) + np.abs(self._distance(noisy)) * errors[self.count]
         width = float(self.within[1] - self.within[0])
         rounding = float(self.step) if self.rounded else 0.0
-        return np.where(people >= 1, np.minimum(off / np.maximum(people, 1) + rounding, width), width)
+        far = np.abs(self._distance(noisy))
+        if spreads is None:
+            people = noisy[self.count] - errors[self.count]
+            off = errors[self.total] * float(self.step) + far * errors[self.count]
+            return np.where(people >= 1, np.minimum(off / np.maximum(people, 1) + rounding, width), width)
+        off = of_quotient(far, spreads[self.total] * float(self.step), self.people(noisy), spreads[self.count])
+        return np.where(np.isnan(off), width, np.minimum(off + rounding, width))
 
 
 @dataclass(frozen=True)
@@ -221,14 +236,50 @@ class MeasuredMean(_MeasuredFigure):
         mean = float(self.centre) + noisy[self.measure] * float(self.step)
         return np.clip(mean, float(self.within[0]), float(self.within[1]))
 
-    def error(self, noisy: Mapping[str, Numbers], errors: Errors) -> Numbers:
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors, spreads: Spreads | None = None) -> Numbers:
         """The noise's own error; each row, and the mean, was rounded by less than a step."""
         far = errors[self.measure] * float(self.step) + 2 * float(self.step)
         return np.broadcast_to(np.minimum(far, float(self.within[1] - self.within[0])), noisy[self.measure].shape)
 
 
+def of_quotient(quotient: Numbers, above: Numbers | float, divisor: Numbers, below: Numbers | float) -> Numbers:
+    """How far a quotient of two independent figures may be off; NaN where the divisor may be 0 (Fieller 1954).
+
+    It is the largest x with divisor · x <= √(above² + (quotient + x)² below²), where ``above`` and ``below`` are the
+    spreads of both. The quotient and the divisor are not negative.
+    """
+    known = divisor > below
+    room = np.where(known, np.asarray(divisor, dtype=np.float64) ** 2 - np.square(below), 1.0)
+    once = quotient * np.square(below)
+    far = (once + np.sqrt(once**2 + room * (np.square(above) + quotient * once))) / room
+    return np.where(known, far, np.nan)
+
+
+_STRAIGHT = 0.25
+"""How much of its error a figure may bend by, on the way there and back."""
+
+
+class Curved(Figure):
+    """A figure that is no sum and no quotient of two: its error is known where noise moves it along a line."""
+
+    barred: ClassVar[bool] = True
+
+    def error(self, noisy: Mapping[str, Numbers], errors: Errors, spreads: Spreads | None = None) -> Numbers | None:
+        """The root of the sum of squares of what each measure may move it by, either way; NaN where that bends."""
+        if spreads is None:
+            return None
+        here = self.worth(noisy)
+        squares, bends = np.zeros(here.shape), np.zeros(here.shape)
+        for name in sorted(self.made_of):
+            down, up = (self.worth({**noisy, name: noisy[name] + side * spreads[name]}) - here for side in (-1.0, 1.0))
+            squares += np.maximum(np.abs(down), np.abs(up)) ** 2
+            bends += np.abs(up + down)
+        far = np.sqrt(squares)
+        return np.where(bends < _STRAIGHT * far, far, np.nan)
+
+
 @dataclass(frozen=True)
-class Spread(Figure):
+class Spread(Curved):
     """The mean square distance from the centre less the squared mean distance; never below zero."""
 
     mean: Mean
@@ -251,7 +302,7 @@ class Spread(Figure):
 
 
 @dataclass(frozen=True)
-class Association(Figure):
+class Association(Curved):
     """The mean product of two distances less the product of their means; divided by both spreads, a correlation."""
 
     x: Mean
@@ -285,7 +336,7 @@ class Association(Figure):
 
 
 @dataclass(frozen=True)
-class Regression(Figure):
+class Regression(Curved):
     """The line that fits y best, given x: its slope is the covariance over the variance of x."""
 
     y: Mean
@@ -344,8 +395,7 @@ def require_works(after: exp.Select, parts: Sequence[Part], noisy: Mapping[str, 
         columns |= {name: pa.array([], pa.int64()) for name in part.totals}
         for name, figure in part.figures.items():
             columns[name] = pa.array(figure.worth(nothing))
-            bars = figure.error(nothing, dict.fromkeys(noisy, 0))
-            columns[f"{name}{ERROR}"] = pa.array([], pa.float64()) if bars is None else pa.array(bars)
+            columns[f"{name}{ERROR}"] = error_column(figure.error(nothing, dict.fromkeys(noisy, 0), nothing), 0)
         tables[part.name] = pa.table(columns)
         kinds |= {value.kind for value in part.keys.values()}
     try:
@@ -361,6 +411,11 @@ def require_works(after: exp.Select, parts: Sequence[Part], noisy: Mapping[str, 
                 f"{field.name!r} has a type that answers do not have.", hint="Answers have numbers, texts and booleans."
             )
     return made.schema
+
+
+def error_column(errors: Numbers | None, rows: int) -> pa.Array[Any]:
+    """Errors of ``rows`` rows; NULL where none is known."""
+    return pa.nulls(rows, pa.float64()) if errors is None else pa.array(errors, mask=np.isnan(errors))
 
 
 def attempt(computed: exp.Expr) -> exp.Expr:

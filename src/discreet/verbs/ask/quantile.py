@@ -1,10 +1,13 @@
 """Quantiles, chosen privately among equal slices of the declared bounds.
 
 Why this is private: a slice scores -|below (d - a) - above a| for the quantile a/d, where ``below`` and ``above``
-count the rows in lower and higher slices. A row changes one of the two by one, so a score changes by at most
-max(a, d - a) a row; added up over all groups a unit is in, by rows_per_unit times that. The mechanism is run in
-every group, and loses in each in proportion to the unit's rows there, so its rows in all groups together count
-(McSherry and Talwar 2007; Smith 2011 for quantiles).
+count the rows in lower and higher slices twice, and those in the slice itself once. A row changes one of them by two,
+or both by one, so a score changes by at most 2 max(a, d - a) a row; added up over all groups a unit is in, by
+rows_per_unit times that. The mechanism is run in every group, and loses in each in proportion to the unit's rows
+there, so its rows in all groups together count (McSherry and Talwar 2007; Smith 2011 for quantiles).
+
+A slice's own rows count half on each side: so the slice with the best score is the one that the quantile is in, where
+neighbours have as many rows. If they were left out, it would be the next one for a quarter of all quartiles.
 
 For an epsilon it is permute-and-flip, which is never worse than the exponential mechanism (McKenna and Sheldon 2020);
 for a rho the exponential mechanism, whose range is bounded.
@@ -54,7 +57,7 @@ class Quantile:
     def sensitivity(self) -> int:
         """Sensitivity: largest change of the scores by one unit, summed over all groups."""
         a, d = self.share.numerator, self.share.denominator
-        return max(a, d - a) * self.rows_per_unit
+        return 2 * max(a, d - a) * self.rows_per_unit
 
     def value(self, chosen: int) -> float:
         """Midpoint of a slice, or its integer."""
@@ -79,8 +82,8 @@ class Quantile:
     def scores(self, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The score of each slice, given the number of rows in each."""
         a, d = self.share.numerator, self.share.denominator
-        below = np.concatenate(([0], np.cumsum(counts)[:-1]))
-        above = counts.sum() - below - counts
+        below = 2 * np.cumsum(counts) - counts
+        above = 2 * counts.sum() - below
         scores: np.ndarray[Any, Any] = -np.abs(below * (d - a) - above * a)
         return scores
 

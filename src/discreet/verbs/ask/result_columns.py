@@ -1,7 +1,8 @@
 """Columns of results: what is known of them without looking, and how error bars follow through arithmetic.
 
-An error bar is kept where it is known: for a figure itself, and for what changes by at most a constant times as much
-(``x * 2 + 1``, ``ROUND(x)``, ``ABS(x)``, ``LEAST(x, 10)``). A quotient, a window or an aggregate of figures has none.
+An error bar is kept where it is known: for a figure itself, for what changes by at most a constant times as much
+(``x * 2 + 1``, ``ROUND(x)``, ``ABS(x)``, ``LEAST(x, 10)``), and for the quotient of two figures that are made of
+different measures. A window or an aggregate of figures has none.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ class Bar:
     figure: str
     factor: float = 1.0
     more: float = 0.0
+    made_of: frozenset[str] = frozenset()
+    """The measures of the figure."""
+    foreseen: bool = True
+    """Whether it is known before the figures are."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class Noisy:
 
 Find = Callable[[exp.Expr], Noisy | None]
 """The column that an expression is, if it is one."""
+_Far = tuple[float, float, Noisy]
+"""A factor, a constant and a figure: something is off by the factor times the figure's error, plus the constant."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Answers:
         return [replace(one, noisy=_in_table(one.noisy, table)) for one in self.columns]
 
 
-def beside(query: exp.Select, singles: Sequence[Answers]) -> exp.Select:
+def join_singles(query: exp.Select, singles: Sequence[Answers]) -> exp.Select:
     """A query without columns, with answers of one row beside each of its rows; they may have none."""
     for place, one in enumerate(singles):
         table = one.query.subquery(f"{SINGLE}{place}", copy=True)
@@ -98,19 +105,42 @@ def _in_table(noisy: Noisy, table: str) -> Noisy:
     return replace(noisy, sql=exp.column(noisy.sql.name, table=table, quoted=True), error=error)
 
 
-def with_error(computed: exp.Expr, node: exp.Expr, find: Find) -> Noisy:
+def with_error(node: exp.Expr, find: Find, compute: Callable[[exp.Expr], exp.Expr]) -> Noisy:
     """What is computed for ``node``, with its error bar if one is known."""
-    far = _far(node, find)
-    if far is None or far[2].error is None:
-        return Noisy(computed)
+    far = _far(node, find, compute)
+    if far is None:
+        return Noisy(compute(node))
     factor, more, figure = far
-    assert figure.error is not None  # noqa: S101  # above
-    error = exp.paren(figure.error.copy()) * sql.literal(factor) + sql.literal(more)
-    bars = tuple(Bar(one.figure, one.factor * factor, one.more * factor + more) for one in figure.bars)
-    return Noisy(computed, None, error, bars)
+    error = _scaled(far)
+    bars = tuple(replace(one, factor=one.factor * factor, more=one.more * factor + more) for one in figure.bars)
+    return Noisy(compute(node), None, error, bars)
 
 
-def _far(node: exp.Expr, find: Find) -> tuple[float, float, Noisy] | None:
+def _scaled(far: _Far) -> exp.Expr:
+    factor, more, figure = far
+    assert figure.error is not None  # noqa: S101  # whatever has bars has one
+    return exp.paren(figure.error.copy()) * sql.literal(factor) + sql.literal(more)
+
+
+def _quotient(node: exp.Div, find: Find, compute: Callable[[exp.Expr], exp.Expr]) -> _Far | None:
+    """The quotient of two figures whose noises are independent, with the error of ``postprocess.of_quotient``."""
+    above, below = (_far(one, find, compute) for one in (node.this, node.expression))
+    if above is None or below is None:
+        return None
+    bars = (*above[2].bars, *below[2].bars)
+    some, others = ({name for one in far[2].bars for name in one.made_of} for far in (above, below))
+    if some & others or not all(one.foreseen for one in bars):
+        return None
+    e, d = (exp.paren(_scaled(one)) for one in (above, below))
+    ratio, divisor = exp.Abs(this=compute(node)), exp.Abs(this=exp.paren(compute(node.expression)))
+    squared, once = d * d, exp.paren(ratio * d * d)
+    room = exp.paren(divisor * divisor - squared)
+    far = exp.paren(once + exp.Sqrt(this=once * once + room * exp.paren(e * e + ratio * once))) / room
+    error = exp.case().when(exp.GT(this=divisor.copy(), expression=d.copy()), far)
+    return 1.0, 0.0, Noisy(exp.null(), None, error, tuple(replace(one, foreseen=False) for one in bars))
+
+
+def _far(node: exp.Expr, find: Find, compute: Callable[[exp.Expr], exp.Expr]) -> _Far | None:
     """How far an expression may be off: a factor times the error of a figure, plus a constant.
 
     Why it holds: each of these changes by at most a constant times as much as what is in it, plus one unit where both
@@ -125,6 +155,8 @@ def _far(node: exp.Expr, find: Find) -> tuple[float, float, Noisy] | None:
     factor, more = 1.0, 0.0
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
         left, right = constant(node.this), constant(node.expression)
+        if isinstance(node, exp.Div) and left is right is None:
+            return _quotient(node, find, compute)
         known = right if left is None else left
         if known is None or (isinstance(node, exp.Div) and (right is None or right == 0)):
             return None
@@ -141,13 +173,16 @@ def _far(node: exp.Expr, find: Find) -> tuple[float, float, Noisy] | None:
     elif isinstance(node, exp.Least | exp.Greatest | exp.Coalesce):
         if any(constant(one) is None for one in node.expressions):
             return None
+    elif isinstance(node, exp.Nullif):
+        if constant(node.expression) is None:
+            return None
     elif isinstance(node, exp.Cast):
         if not node.to.is_type("double", *WHOLE_CASTS):
             return None
         more = 1.0 if node.to.is_type(*WHOLE_CASTS) else 0.0
     elif not isinstance(node, exp.Paren | exp.Neg | exp.Abs):
         return None
-    below = _far(inner, find)
+    below = _far(inner, find, compute)
     if below is None or not factor * below[0] < inf:
         return None
     return factor * below[0], factor * below[1] + more, below[2]

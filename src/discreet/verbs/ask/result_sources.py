@@ -15,7 +15,7 @@ from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.postprocess import ERROR, attempt
-from discreet.verbs.ask.result_columns import AnswerColumn, Answers, Noisy, beside, single
+from discreet.verbs.ask.result_columns import AnswerColumn, Answers, Noisy, join_singles, single
 from discreet.verbs.ask.results import AGGREGATES, ResultSelect, is_aggregated, require_clauses
 from discreet.verbs.ask.rows import position
 from discreet.verbs.ask.syntax import answer_name
@@ -39,7 +39,7 @@ def outer_select(
     scope = _Scope(singles=singles)
     for place, (name, answers, join) in enumerate(sources):
         scope.add(name, answers, join, f"s{place}")
-    source = beside(scope.query, singles)
+    source = join_singles(scope.query, singles)
     where = select.args.get("where")
     if where is not None:
         plain = ResultSelect(select, source, scope.find, scope.missing)
@@ -136,7 +136,8 @@ class _Scope:
         right, both = _Scope(added, unique), _Scope([*self.columns, *added])
         pairs = [(self._only(name), right._only(name)) for name in using]
         rest: list[exp.Expr] = []
-        for condition in _conjuncts(join.args.get("on")):
+        on = join.args.get("on")
+        for condition in () if on is None else sql.conjuncts(on):
             pair = self._equal(condition, both)
             if pair is not None:
                 pairs.append(pair)
@@ -327,14 +328,3 @@ class _Groups:
         for table in list(query.find_all(exp.Table)):
             if table.name == _GROUPED:
                 table.replace(grouped.subquery(_GROUPED, copy=False))
-
-
-def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
-    if condition is None:
-        return
-    plain = condition.unnest()
-    if isinstance(plain, exp.And):
-        yield from _conjuncts(plain.this)
-        yield from _conjuncts(plain.expression)
-    else:
-        yield plain

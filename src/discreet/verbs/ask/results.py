@@ -121,7 +121,7 @@ class ResultSelect:
         found = self.find(node)
         if found is not None:
             return found
-        return with_error(self.computed(node), node, self.find)
+        return with_error(node, self.find, self.computed)
 
     def _require_new(self, column: AnswerColumn) -> None:
         taken = {name.lower() for one in self.columns for name in _names(one)}

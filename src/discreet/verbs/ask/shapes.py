@@ -49,11 +49,11 @@ _SIGNS = {TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT
 _ENDS = {TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.QUALIFY}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOST_DIGITS = 15
-"""Whole numbers of so many are exact as doubles."""
+"""Number of digits up to which whole numbers are exact as doubles."""
 _MOST_LITERALS = 50
 _MOST_SHAPES = 256
 _MOST_CHARACTERS = 1_000_000
-"""Of all shapes that are kept: what is kept of one is a few hundred times its text."""
+"""Total length of the texts of all stored shapes, each of which takes a few hundred times its text."""
 
 _Key: TypeAlias = tuple[object, ...]
 

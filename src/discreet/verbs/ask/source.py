@@ -12,7 +12,7 @@ the frequency of keys too.) For the same reason EXISTS and IN ask tables about p
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -96,7 +96,7 @@ class _Reader:
             )
         inner, equal = self._matched(exp.select(), self._from(select)), []
         where = select.args.get("where")
-        for part in () if where is None else _parts(where.this):
+        for part in () if where is None else sql.conjuncts(where.this):
             mine = {inner.columns.has(column) for column in part.find_all(exp.Column)}
             if mine <= {True}:
                 plain = exp.Select(where=exp.Where(this=part.copy()))
@@ -105,7 +105,7 @@ class _Reader:
             pair = _pair(part, rows, inner)
             if pair is None:
                 raise BadQuery(
-                    f"{said(part)}: EXISTS compares its own columns, and equal ones with those outside.",
+                    f"{said(part)}: inside EXISTS, outer columns can only be compared by equality.",
                     hint="JOIN the tables on the unit for other comparisons.",
                 )
             equal.append(pair)
@@ -121,8 +121,8 @@ class _Reader:
             if not (is_unit(value) and is_unit(other)):
                 unit = rows.unit.name if rows.unit else "unit"
                 raise BadQuery(
-                    f"{said(node)}: people are compared on their unit.",
-                    hint=f"Use EXISTS with {unit} among what is equal, or {unit} IN (SELECT …) with {unit} in it.",
+                    f"{said(node)}: a comparison of people must include their unit.",
+                    hint=f"Use EXISTS with an equality on {unit}, or {unit} IN (SELECT {unit} …).",
                 )
             return self._match(node, rows, inner, [(value, other)])
         many, present = _how_many(inner, other)
@@ -251,7 +251,7 @@ def _joined(left: Rows, right: Rows, join: exp.Join, how: str) -> Rows:
     using = [one.name for one in join.args.get("using") or ()]
     equal = [(_only(name, left), _only(name, right)) for name in using]
     conditions: list[JoinCondition] = []
-    for part in () if using else _parts(join.args["on"]):
+    for part in () if using else sql.conjuncts(join.args["on"]):
         pair = _pair(part, left, right)
         if pair is not None:
             equal.append(pair)
@@ -408,16 +408,6 @@ _TURNED: dict[type[exp.Binary], type[exp.Binary]] = {
     exp.NEQ: exp.NEQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
 }  # fmt: skip
 """Comparisons, and what they are with their sides exchanged."""
-
-
-def _parts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """What AND puts together."""
-    plain = condition.unnest()
-    if isinstance(plain, exp.And):
-        yield from _parts(plain.this)
-        yield from _parts(plain.expression)
-    else:
-        yield plain
 
 
 def _whose(node: exp.Expr, left: Rows, right: Rows) -> set[bool]:

@@ -51,7 +51,7 @@ from discreet.verbs.ask.distribution import Bins
 MOST_CELLS = 2_000
 _LONGEST_NAME = 100
 _FINE = 2**20
-"""How many steps the bound of a sum of fractions has."""
+"""Number of steps into which the bound of a sum of fractions is divided."""
 _SECONDS = {"minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _UNIX = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -235,7 +235,7 @@ class Stream(Method[Mapping[str, Any]]):
 
 @dataclass(frozen=True)
 class StreamState:
-    """What a stream remembers: to be kept by the holder, and shown to no one."""
+    """State of a stream: stored by the holder, and shown to no one."""
 
     step: int
     counters: tuple[tuple[State, ...], ...]

@@ -82,7 +82,7 @@ class Thresholds(Method[Mapping[str, Any]]):
 
 
 class ThresholdSession:
-    """A session that was paid for. Threads may share it; another process may not."""
+    """A session that has been charged. Threads may share it; processes may not."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ def attack(
     population: int = 0,
     progress: Progress | None = None,
 ) -> Report:
-    """Attack ``release`` as intruders would who know about people what is in ``known``, the original.
+    """Attack ``release`` as intruders would who know people as they are in ``known``, the original.
 
     ``links``, which only the holder has, say for each released row the original's row number; a release that was just
     masked has them with it. ``attacks`` are names or attacks (default: all that are for such a release); ``others`` are

@@ -50,7 +50,7 @@ def suspects(items: Sequence[str], bits: Array, rows: int, least: int, *, longes
 def guess_hidden(
     items: Sequence[str], bits: Array, rows: int, least: int, secrets: Collection[Collection[str]]
 ) -> Finding:
-    """The share of secrets that an attacker names who may name as many itemsets as there are secrets.
+    """Share of the secrets found by an attacker who names as many itemsets as there are secrets.
 
     Then precision and recall are the same. Guessing is to name as many itemsets at random, of frequent items, and of
     two up to as many items as the longest secret has: what could be a secret to anyone who looks at nothing else.

@@ -77,7 +77,7 @@ def expected_share(people: int, queries: int, deviation: float) -> float:
 
 
 def _linear(queries: Array, answers: Array) -> Array:
-    """Minimise the sum of |Qx - a| over 0 <= x <= 1, by its dual, which has a row a person instead of one an answer:
+    """Minimise the sum of |Qx - a| over 0 <= x <= 1 by its dual, which has a row a person instead of one an answer:
     maximise a·y - Σ z over |y| <= 1, z >= 0, Qᵗy <= z. The bits are the prices of its rows."""
     with extra("attack"):
         from scipy.sparse import csr_array, eye_array, hstack

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.markup import Markup, tag
-from discreet.core.report import Picture, bars, beside, heading, pairs, pill, section, styled, write_page
+from discreet.core.report import Picture, bars, grouped_bars, heading, pairs, pill, section, styled, write_page
 from discreet.core.text import number
 from discreet.verbs.attack.finding import Finding, Outcome, severity
 
@@ -152,7 +152,9 @@ class Report:
                 "guessing": [100 * one.baseline for one in ran],
             }
             caption = "Success rate in per cent. The further above guessing, the worse."
-            found.append(beside("Success rate of each attack", [one.attack for one in ran], both, caption=caption))
+            found.append(
+                grouped_bars("Success rate of each attack", [one.attack for one in ran], both, caption=caption)
+            )
         counts = next((one.details[_DRAWN] for one in ran if _DRAWN in one.details), None)
         if isinstance(counts, Mapping):
             caption = "Number of candidate rows of a person in the release. People with one are singled out."

@@ -66,7 +66,7 @@ class Rebuilt:
 def rebuild(
     columns: Mapping[str, Sequence[Any]], published: Sequence[Published], *, known: Table | None = None, most: int = 100
 ) -> Rebuilt:
-    """Find the consistent files with ``published``, where each column has one of the values in ``columns``.
+    """Find the files that are consistent with ``published``, where each column has one of the values in ``columns``.
 
     A line without conditions must give the number of people. At most ``most`` files are counted; who is determined is
     exact all the same. ``known`` is the original, from which victims are named for the steward.

@@ -127,7 +127,7 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
         if not 1 <= length <= _MAX_BYTES:
             raise BadInput(f"1 to {_MAX_BYTES} bytes of a string can be found, not {length}.")
         if not 1 <= step <= 8:
-            raise BadInput(f"A level goes 1 to 8 bits further, not {step}.")
+            raise BadInput(f"Each level must add 1 to 8 bits, not {step}.")
         set_fields(self, length=length, epsilon=require_epsilon(epsilon), step=step)
 
     @cached_property
@@ -260,7 +260,7 @@ class PEM(PrefixSearch):
     def __init__(self, length: int, epsilon: Number, k: int = 16, step: int = 8) -> None:
         super().__init__(length, epsilon, step)
         if k < 1:
-            raise BadInput(f"One string or more can be looked for, not {k}.")
+            raise BadInput(f"The number of strings to find must be at least 1, not {k}.")
         object.__setattr__(self, "k", k)
 
     def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
@@ -280,7 +280,7 @@ class PrefixTree(PrefixSearch):
     def __init__(self, length: int, epsilon: Number, most: int = 256, step: int = 8) -> None:
         super().__init__(length, epsilon, step)
         if most < 1:
-            raise BadInput(f"One prefix or more is kept, not {most}.")
+            raise BadInput(f"The number of prefixes to keep must be at least 1, not {most}.")
         object.__setattr__(self, "most", most)
 
     def keep(self, level: PrefixLevel) -> NDArray[np.int64]:

@@ -43,7 +43,7 @@ class Data(ABC):
         if isinstance(value, Data):
             return value
         if hasattr(value, "engine") and hasattr(value, "relation"):
-            from discreet.releases.pipeline import require_roles
+            from discreet.releases.method import require_roles
 
             require_roles(value.card)
             return EngineData(value.engine, value.relation, value.card.unit)

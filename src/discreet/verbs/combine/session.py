@@ -173,7 +173,7 @@ def _sums_statement(terms: Terms) -> Statement:
         honest = distributed_noise.honest_count(terms)
         assumes += [
             f"At least {honest} of the parties that stay to the end add their noise and keep it secret.",
-            "No coalitions but those named above put together what they saw: a single value has little noise.",
+            "No coalitions but those named above pool what they saw: a single value has little noise.",
         ]
         if not function.replaces:
             assumes.append(f"No {terms.unit} has more than one row in all parties' data together.")

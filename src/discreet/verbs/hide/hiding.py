@@ -65,7 +65,7 @@ def hide(
     holder: str | Path | None = None,
     progress: Progress = silent,
 ) -> Release[pa.Table]:
-    """Transactions in which anyone who mines with ``support`` and ``confidence`` finds none of the secrets.
+    """Hide secrets from anyone who mines the transactions with ``support`` and ``confidence``.
 
     Secrets are ``itemsets`` such as "bread, wine" and ``rules`` such as "beer => nappies"; one may have thresholds of
     its own: "bread, wine; support=1%". The ``support``, which must be given, is a share ("2%", 0.02) or a number of
@@ -232,7 +232,7 @@ class _Hiding(Method[pa.Table]):
             sure = f" and a confidence of {rounded(confidence)}" if confidence is not None else ""
             rows = self.source.transactions.rows
             miner = f"a miner with a minimum support of {support:,} of {rows:,} transactions{sure}, or more"
-        claim = Claim("hidden", f"one from which {miner} cannot mine it")
+        claim = Claim("hidden", f"such that {miner} cannot find it")
         return Statement(
             "secret of the holder", models=(claim,), evidence=Evidence.CHECKED, caveats=_CAVEATS, of_holder=True
         )
@@ -282,7 +282,7 @@ class _Hiding(Method[pa.Table]):
         if effects.put_in:
             caveats.append("Some transactions have false items.")
         if result.possible is None and effects.taken_out:
-            caveats.append("Some items were removed, so supports are too low.")
+            caveats.append("Some items were removed, so supports are lower than in the original.")
         if result.possible is not None:
             caveats.append("A miner who takes every unknown item as present may find the secrets.")
             caveats.append("Items that are often unknown may belong to secrets.")

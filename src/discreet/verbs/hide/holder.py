@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.core.markup import Markup, listed, more
-from discreet.core.report import Picture, beside, heading, listing, pairs, section, shortened, styled
+from discreet.core.report import Picture, grouped_bars, heading, listing, pairs, section, shortened, styled
 from discreet.core.text import number
 from discreet.verbs.hide.measures import MOST_COMPARED, Shift, SideEffects
 from discreet.verbs.hide.mining.rules import rule_in, written
@@ -24,7 +24,7 @@ _DRAWN = 15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HidingHolder:
-    """The secrets, what was changed to hide them, and what else that did. None of it may leave."""
+    """The secrets, the changes that hide them, and their side effects. None of it may leave."""
 
     problem: HidingProblem
     result: HidingResult
@@ -98,7 +98,7 @@ class HidingHolder:
         before, after = self.problem.transactions, self.result.after
         shown = self.problem.secrets[:_DRAWN]
         drawn = [
-            beside(
+            grouped_bars(
                 "Secrets before and after",
                 [shortened(str(one), 80) for one in shown],
                 {
@@ -114,7 +114,7 @@ class HidingHolder:
         if lost:
             names = [shortened(written(one.itemset), 80) for one in lost]
             drawn.append(
-                beside(
+                grouped_bars(
                     "Non-sensitive itemsets lost",
                     names,
                     {

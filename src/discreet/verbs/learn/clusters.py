@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.core.catalogue import declare, parameter
 from discreet.core.document import fields
 from discreet.core.families import LEARNERS
-from discreet.core.report import Picture, beside, stacked
+from discreet.core.report import Picture, grouped_bars, stacked
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
@@ -65,13 +65,15 @@ class Centres:
         made = tuple(one for one in map(read_feature, read["features"]) if isinstance(one, NumberFeature))
         centres = tuple(tuple(float(value) for value in one) for one in read["centres"])
         if len(made) < len(read["features"]) or any(len(one) != len(made) for one in centres) or not centres:
-            raise BadInput("These are no clusters: columns have bounds, and each centre a number for every column.")
+            raise BadInput(
+                "Not a valid clustering: it needs bounds of each column, and a number per column for each centre."
+            )
         return cls(made, centres)
 
     def picture(self) -> Picture:
         """A bar for each column of each centre."""
         names = [one.name for one in self.features]
-        drawn = [beside(f"Cluster {place}", names, {"centre": one}) for place, one in enumerate(self.centres)]
+        drawn = [grouped_bars(f"Cluster {place}", names, {"centre": one}) for place, one in enumerate(self.centres)]
         return stacked("Centres of clusters", drawn, caption="From 0, at the lower bound of a column, to 1.")
 
     def __str__(self) -> str:
@@ -104,8 +106,10 @@ class Clusters(Learner):
         made = Frame.of(table, features, [one.name for one in features])
         if made.people and (full := ClusterTrainer(self, made).full) < self.count:
             raise DataError(
-                f"The rows fill {number(full, 'cell')} of the grid, and {self.count} clusters begin in a cell each.",
-                hint=f"Ask for {full} clusters, or learn from other columns." if full > 1 else "Learn from others.",
+                f"The rows occupy {number(full, 'cell')} of the grid; {self.count} clusters start in a cell each.",
+                hint=f"Ask for {full} clusters, or learn from other columns."
+                if full > 1
+                else "Learn from other columns.",
             )
         return made
 
@@ -114,7 +118,7 @@ class Clusters(Learner):
 
     def steps(self) -> tuple[str, ...]:
         return (
-            "Numbers are put from 0 to 1 between the declared bounds; the first centres are full cells of a grid.",
+            "Numbers are scaled to between 0 and 1 by the declared bounds; the first centres are full cells of a grid.",
             f"{_ROUNDS} rounds of Lloyd's algorithm; centres are rounded to {self.step:g}, and sorted.",
         )
 

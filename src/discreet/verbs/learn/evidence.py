@@ -124,7 +124,7 @@ class Verified:
 
 
 def verify_integral(evidence: Generators | str | Path, table: Table, release: Release[Any] | None = None) -> Verified:
-    """Learn from every set of people that was kept again, and see whether the claim of the release is true."""
+    """Learn again from every stored set of people, and check the claim of the release."""
     kept = evidence if isinstance(evidence, Generators) else Generators.load(evidence)
     learner = learner_of(kept.learner, kept.parameters)
     frame = learner.frame(on_recoding_engine(table))

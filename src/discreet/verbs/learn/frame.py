@@ -164,15 +164,15 @@ def features_of(card: Card, columns: Sequence[str], *, but: str | None = None, g
     require_names(columns)
     for name in columns:
         if card[name].name not in released:
-            raise BadInput(f"{name!r} is not released, so nothing is learnt from it.", hint="Leave it out.")
+            raise BadInput(f"{name!r} may not be released, so no model can be learnt from it.", hint="Leave it out.")
     if but is not None and but in columns:
-        raise BadInput(f"{but!r} is what is to be learnt, and cannot be learnt from.", hint="Leave it out.")
+        raise BadInput(f"{but!r} is the target, and cannot be learnt from as well.", hint="Leave it out.")
     chosen = [released[name] for name in columns] if columns else [c for c in released.values() if c.name != but]
     if graded and not columns:
         chosen = [column for column in chosen if column.kind in NUMBERS and column.bounds is not None]
     found = [feature_of(column) for column in chosen]
     if graded and (other := next((one for one in found if isinstance(one, CategoryFeature)), None)):
-        raise BadInput(f"{other.name!r} has no numbers to compute with.", hint="Leave it out.")
+        raise BadInput(f"{other.name!r} is not numeric, as this learner requires.", hint="Leave it out.")
     if not found:
         raise BadInput(f"{card.name} has no column to learn from.", hint="Declare bounds or categories on its card.")
     return found
@@ -181,7 +181,9 @@ def features_of(card: Card, columns: Sequence[str], *, but: str | None = None, g
 def feature_of(column: Column) -> Feature:
     """A column by what its card declares."""
     if column.kind is Kind.TIMESTAMP:
-        raise BadInput(f"{column.name!r} holds times, which are not learnt from.", hint="Name the other columns: on …")
+        raise BadInput(
+            f"{column.name!r} is a timestamp, which learners do not support.", hint="Name the other columns: on …"
+        )
     if column.categories is not None:
         return CategoryFeature(column.name, column.categories)
     if isinstance(column.hierarchy, Taxonomy) and column.kind is Kind.TEXT:
@@ -191,7 +193,7 @@ def feature_of(column: Column) -> Feature:
     if column.bounds is None:
         what = "categories" if column.kind is Kind.TEXT else "bounds"
         raise NotDeclared(
-            f"What is learnt from {column.name!r} is put on a grid that the card declares, and it declares no {what}.",
+            f"Learning from {column.name!r} needs its {what}, and the card declares none.",
             hint=f"Declare {what}, or leave the column out: name the others (columns=[…], or on COLUMNS).",
         )
     low, high = (figure_of(end) for end in column.bounds)
@@ -202,7 +204,7 @@ def target_of(table: Table, target: str) -> Feature:
     """The column that is to be learnt, as a feature."""
     column = table.card[target]
     if column not in published_columns(table.card):
-        raise BadInput(f"{target!r} is not released, so it is not learnt.", hint="Name another target.")
+        raise BadInput(f"{target!r} may not be released, so it cannot be the target.", hint="Name another target.")
     return feature_of(column)
 
 
@@ -223,7 +225,7 @@ def as_arrow(rows: Any) -> pa.Table:
 def cells_of(rows: pa.Table, name: str) -> Cells:
     """A column of rows that a model is to tell something of."""
     if name not in rows.column_names:
-        raise NotFound(f"The model looks at {name!r}, which these rows do not have.")
+        raise NotFound(f"The model needs the column {name!r}, and these rows do not have it.")
     return rows.column(name)
 
 
@@ -285,7 +287,7 @@ def read_feature(data: object) -> Feature:
     if isinstance(data, Mapping) and "values" in data:
         read = fields(data, "a feature", name=str, values=list)
         if not all(isinstance(one, bool | int | float | Decimal | str | dt.date) for one in read["values"]):
-            raise BadInput("a feature: values are not what they should be.")
+            raise BadInput("a feature: values must be numbers, texts, booleans or dates.")
         return CategoryFeature(read["name"], tuple(read["values"]))
     read = fields(data, "a feature", name=str, kind=str, low=float, high=float)
     if not read["low"] < read["high"]:
@@ -293,4 +295,4 @@ def read_feature(data: object) -> Feature:
     try:
         return NumberFeature(read["name"], Kind(read["kind"]), read["low"], read["high"])
     except ValueError:
-        raise BadInput(f"{read['kind']!r} is no kind of column.") from None
+        raise BadInput(f"{read['kind']!r} is not a kind of column.") from None

@@ -28,7 +28,8 @@ from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
 from discreet.releases.method import Bench, Made, Method, Progress, silent
-from discreet.releases.pipeline import Uncharged, release, require_places
+from discreet.releases.pipeline import release, require_places
+from discreet.releases.uncharged import Uncharged
 from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
 from discreet.verbs.learn.learner import Learn, Learner, Model, NoisySums, Trainer, exact_sums
 from discreet.verbs.learn.private.learner import PrivateLearner
@@ -63,7 +64,7 @@ def learn(
         return _learn_privately(table, chosen, seed=seed, to=to, holder=holder, progress=progress)
     if not isinstance(chosen, Learn):
         raise BadInput(
-            f"{type(chosen).__name__} learns no model.",
+            f"{type(chosen).__name__} is not a learner.",
             hint='Such as dc.Additive(target="income", epsilon=1) or dc.Learn(dc.DecisionTree("income"), integral=20).',
         )
     require_places(to, holder=holder)
@@ -191,9 +192,9 @@ class _Learning(Method[Any]):
         if not verify_integral(evidence, table).holds or written != evidence.model:
             found.journal.done()
             raise NoPromise(
-                f"The sets of people that were found in {table.card.name} do not give the model again. Nothing was "
+                f"The sets of people that were found in {table.card.name} no longer yield the model. Nothing was "
                 "released.",
-                hint="The table changed meanwhile, or a journal was of another search and is now gone: try again.",
+                hint="The table changed meanwhile, or the journal was of another search: try again.",
             )
         return made
 

@@ -181,11 +181,13 @@ class Learn:
 
     def __post_init__(self) -> None:
         if not isinstance(self.learner, Learner):
-            raise BadInput(f"{self.learner!r} is no way of learning.", hint='Such as DecisionTree("income").')
+            raise BadInput(f"{self.learner!r} is not a learner.", hint='Such as DecisionTree("income").')
         check_parameters(self)
         whole(self.tries, "tries", self.integral)
         if not self.shares or not all(isinstance(one, float) and 0 < one < 1 for one in self.shares):
-            raise BadInput(f"sample is a share of the people between 0 and 1, or several, got {self.sample!r}.")
+            raise BadInput(
+                f"sample must be a share of the people between 0 and 1, or a list of them, got {self.sample!r}."
+            )
 
     @property
     def name(self) -> str:
@@ -202,8 +204,8 @@ class Learn:
         made = tuple(max(1, round(share * people)) for share in self.shares)
         if people < _LEAST or any(size >= people or not _ways(people, size, self.integral) for size in made):
             raise DataError(
-                f"Of {number(people, 'person', 'people')} there are not {self.integral} different samples.",
-                hint="Learn from more people, or ask for fewer: integral.",
+                f"{number(people, 'person has', 'people have')} fewer than {self.integral} different samples.",
+                hint="Learn from more people, or ask for fewer samples (integral).",
             )
         return made
 
@@ -217,7 +219,7 @@ def learner_of(name: str, parameters: Mapping[str, Any]) -> Learner:
     """The learner that has these ``Learner.parameters``."""
     known = {one.name for one in parameters_of(LEARNERS.entry(name).kind)} if name in LEARNERS.names() else set()
     if not set(parameters) <= known:
-        raise BadInput(f"{name!r} with {', '.join(parameters)} is no learner.")
+        raise BadInput(f"There is no learner {name!r} with the parameters {', '.join(parameters)}.")
     made: Learner = LEARNERS.entry(name).kind(
         **{key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()}
     )

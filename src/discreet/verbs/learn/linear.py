@@ -75,7 +75,7 @@ class Linear:
         made = tuple(read_feature(one) for one in read["features"])
         told = tuple(float(one) for one in read["coefficients"])
         if not isinstance(target, NumberFeature) or len(told) != len(terms(made)):
-            raise BadInput("This is no linear model: its target has bounds, and there is a coefficient for each term.")
+            raise BadInput("Not a valid linear model: it needs bounds of the target, and a coefficient for each term.")
         return cls(target, made, read["intercept"], told)
 
     def picture(self) -> Picture:
@@ -115,7 +115,7 @@ class LinearModel(Learner):
 
     def steps(self) -> tuple[str, ...]:
         return (
-            "Numbers are put from 0 to 1 between the declared bounds; least squares on these.",
+            "Numbers are scaled to between 0 and 1 by the declared bounds; least squares on these.",
             f"Coefficients are rounded to {self.step:g}.",
         )
 

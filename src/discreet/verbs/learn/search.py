@@ -139,11 +139,10 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
     chosen = _chosen(learn, [one for one in groups.values() if one.is_private(learn.integral)], trainer, pool)
     if chosen is None:
         raise NoPromise(
-            f"No model came of {learn.integral} different samples or more with no one in all of them, in {tried:,} "
-            "tries. Nothing was released.",
-            hint="Learn something coarser (for a tree a smaller grid or depth, or a larger gain; else a "
-            "larger step), "
-            "from fewer columns or larger samples; or try more often (tries), or ask for fewer (integral).",
+            f"In {tried:,} tries, no model recurred for {learn.integral} different samples that have no person in "
+            "common. Nothing was released.",
+            hint="Learn a coarser model (for a tree a smaller grid or depth, or a larger gain; otherwise a larger "
+            "step), or from fewer columns or larger samples; or allow more tries, or fewer samples (integral).",
         )
     model, draws = chosen
     return Found(model, draws, pool, journal)
@@ -205,9 +204,9 @@ def _learn_samples(learn: Learn, frame: Frame, pool: Pool, journal: Journal) -> 
                 workers.shutdown(cancel_futures=True)
     except BrokenProcessPool:
         raise BadInput(
-            f"A search with {many} processes lost one of them.",
-            hint='A script that asks for several must do so below if __name__ == "__main__": since each of them reads '
-            "it. If yours does, memory may have run out: try processes=1.",
+            f"One of the {many} processes of the search ended unexpectedly.",
+            hint='In a script, ask for several processes below if __name__ == "__main__": since each process imports '
+            "the script. If yours does so, memory may have run out: try processes=1.",
         ) from None
 
 

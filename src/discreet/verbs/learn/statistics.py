@@ -52,13 +52,13 @@ class Summary:
         read = fields(data, "statistics", kind=str, of=str, features=list, shares=list)
         made = tuple(one for one in map(read_feature, read["features"]) if isinstance(one, NumberFeature))
         if read["of"] not in get_args(Of) or len(made) != len(read["shares"]) or len(made) < len(read["features"]):
-            raise BadInput("These are no statistics: each column has bounds, and a figure.")
+            raise BadInput("Not valid statistics: they need bounds and a figure of each column.")
         return cls(read["of"], made, tuple(float(one) for one in read["shares"]))
 
     def picture(self) -> Picture:
         """A bar for each column."""
         names = [one.name for one in self.features]
-        return bars(f"The {self.of}", names, self.shares, caption="As a share of the way from bound to bound.")
+        return bars(f"The {self.of}", names, self.shares, caption="As a share of the range between the bounds.")
 
     def __str__(self) -> str:
         return "\n".join(f"{self.of} of {one.name}: {self._format_figure(one)}" for one in self.features)
@@ -82,7 +82,7 @@ class Statistics(Learner):
     """
 
     name: ClassVar[str]
-    measure: ClassVar[str] = "closeness, as a share of the bounds"
+    measure: ClassVar[str] = "closeness, as a share of the range"
     model = Summary
     of: Of = parameter("Statistic of each column.", default="mean")
     columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
@@ -101,8 +101,8 @@ class Statistics(Learner):
         return StatisticsTrainer(self, frame)
 
     def steps(self) -> tuple[str, ...]:
-        told = f"The {self.of} of each column, rounded to {self.step:g} of the way from bound to bound."
-        return (told, f"It is looked for in {_BINS:,} equal intervals.") if self.of == "median" else (told,)
+        told = f"The {self.of} of each column, rounded to {self.step:g} of the range between its bounds."
+        return (told, f"It is located in {_BINS:,} equal intervals.") if self.of == "median" else (told,)
 
 
 class StatisticsTrainer(Trainer):

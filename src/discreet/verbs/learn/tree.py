@@ -197,9 +197,11 @@ class DecisionTree(Learner):
     model = Tree
     target: str = parameter("Column to predict.", column="any")
     columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
-    depth: int = parameter("Depth of the tree; a deeper one recurs nowhere.", default=3, least=1, most=_DEEPEST)
+    depth: int = parameter(
+        "Maximum number of tests per path; deep trees rarely recur.", default=3, least=1, most=_DEEPEST
+    )
     grid: int = parameter("Number of intervals between the bounds of a number.", default=10, least=2, most=1000)
-    gain: float = parameter("Least decrease of impurity that a test must bring.", default=0.005, least=0, below=1)
+    gain: float = parameter("Minimum decrease of impurity by a test.", default=0.005, least=0, below=1)
 
     @property
     def queries(self) -> int:
@@ -222,8 +224,8 @@ class DecisionTree(Learner):
     def steps(self) -> tuple[str, ...]:
         return (
             f"Thresholds are the borders of {self.grid} equal intervals between the declared bounds.",
-            f"Trees have up to {self.depth} tests on each way, by Gini impurity, which each test brings down by "
-            f"{self.gain:g} at least; leaves hold an answer and no counts.",
+            f"Trees have up to {self.depth} tests per path, each of which reduces the Gini impurity by at least "
+            f"{self.gain:g}; leaves hold an answer and no counts.",
         )
 
 

@@ -42,7 +42,7 @@ Levels: TypeAlias = int | range | tuple[int, int]
 
 @declare(RECODERS, "generalize", rank=0, paper="Samarati 2001")
 class Generalize(Checked):
-    """Generalise whole columns and suppress whole rows, so that all models hold and least is lost.
+    """Generalise whole columns and suppress whole rows, so that all models hold with the least information loss.
 
     Of all combinations of levels the best is found, and that is proved, for any models: not only for those that a
     coarser level can never break. Classes that break a model are suppressed, at most a share ``suppress`` of the rows;

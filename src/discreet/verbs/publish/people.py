@@ -55,14 +55,14 @@ _MOST = "Maximum number of rows per person; of those with more, that many are dr
 
 @declare(PEOPLE, "one-row", rank=0)
 class OneRow:
-    """One row of each person, drawn at random: then everything is as for a table with one row a person."""
+    """One row of each person, drawn at random, so that every method and every model applies."""
 
     name: ClassVar[str]
 
 
 @declare(PEOPLE, "unlinked", rank=1)
 class Unlinked(Checked):
-    """All rows of people who share them, without a pseudonym: nothing says which rows belong to the same person."""
+    """All rows of everyone who is not suppressed, without a pseudonym: no one sees which belong together."""
 
     name: ClassVar[str]
     most: int | None = parameter(_MOST, default=None, least=1)
@@ -70,8 +70,8 @@ class Unlinked(Checked):
 
 @declare(PEOPLE, "linked", rank=2, spelled="linked[ most={most}][ as {pseudonym}][ with {other}]", example="linked")
 class Linked(Checked):
-    """All rows of people who share them, those of one person linked by a fresh random pseudonym; with another table of
-    the same people, both leave, linked by it."""
+    """All rows of everyone who is not suppressed, linked by a fresh random pseudonym of each person;
+    with another table of the same people, both are released, linked by it."""
 
     name: ClassVar[str]
     most: int | None = parameter(_MOST, default=None, least=1)
@@ -249,7 +249,7 @@ class RecodePeople(Recode):
             name: {column: said for column, said in parameters[name].items() if column != there} for name in _BY_COLUMN
         }
         told |= {"quasi_identifiers": list(_without(rows, there).quasi())}
-        kept = f"Of each {unit} at most {people.most} rows were drawn at random: {drawn:,} of {count:,} rows."
+        kept = f"At most {people.most} rows of each {unit} were drawn at random: {drawn:,} of {count:,} rows."
         steps = () if people.most is None else (kept,)
         before = row_sets(rows)
         return Made(

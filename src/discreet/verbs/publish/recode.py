@@ -21,7 +21,7 @@ from discreet.core.card import Card, Role
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.identifiers import said_of_withheld
 from discreet.core.release import Release, Rows
-from discreet.core.report import Picture, bars, beside
+from discreet.core.report import Picture, bars, grouped_bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.engines.read import read
@@ -218,4 +218,4 @@ def _risk(before: Sizes, after: Sizes, noun: str) -> Picture:
     }
     series = {when: [100 * pair[place] for pair in measured.values()] for place, when in enumerate(("before", "after"))}
     caption = f"Share of {noun} that are unique, and the probability that a guess within an equivalence class is right."
-    return beside("Risk before and after, per cent", [*measured], series, caption=caption)
+    return grouped_bars("Risk before and after, per cent", [*measured], series, caption=caption)

@@ -14,12 +14,12 @@ from discreet.errors import BadInput
 ORIGINAL = "original"
 _LIMITS = (0.05, 0.1, 0.2, 0.4)
 _NOTHING = 1e-9
-"""A loss below this is none: what is left of it is rounding."""
+"""Largest loss that counts as rounding."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A method on the map, or why it is not there."""
+    """A masking method on the map, or the reason why it is not there."""
 
     method: str
     risk: float | None = None
@@ -41,7 +41,7 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class RiskMap:
-    """Risk and loss of several maskings. For the table's holder: it tells about the original, and is no release."""
+    """Risk and loss of several maskings. For the table's holder only: it reveals something about the original."""
 
     table: str
     measure: str
@@ -62,7 +62,7 @@ class RiskMap:
 
     @property
     def unseen(self) -> tuple[Point, ...]:
-        """The maskings that lose nothing by this measure: it is blind to what they did, so it cannot rank them."""
+        """Maskings without any loss by this measure, which is blind to their changes and cannot rank them."""
         return tuple(p for p in self.placed if p.method != ORIGINAL and abs(p.place[1]) < _NOTHING)
 
     @property
@@ -231,7 +231,7 @@ _STYLE = (
 
 
 def _scatter(shown: RiskMap, caption: str) -> Picture:
-    """The points from 0 to the next tenth beyond the last, each with its label where no other one and no dot is."""
+    """Scatter plot, with axes from 0 to the next tenth, and labels that avoid each other and the dots."""
     points, front = shown.placed, {p.method for p in shown.frontier}
     wide, high = (max(-(-max((p.place[axis] for p in points), default=0.0) * 10 // 1), 1.0) / 10 for axis in (0, 1))
 
@@ -262,7 +262,7 @@ def _scatter(shown: RiskMap, caption: str) -> Picture:
 
 @dataclass(frozen=True)
 class _Box:
-    """A place on the picture that something is on."""
+    """An occupied rectangle of the picture."""
 
     left: float
     right: float

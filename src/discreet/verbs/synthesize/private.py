@@ -14,9 +14,9 @@ import pyarrow as pa
 from discreet.budget.convert import largest_concentrated
 from discreet.core.card import Card
 from discreet.core.catalogue import check_parameters, declare, parameter
-from discreet.core.exact import Number, positive, probability
+from discreet.core.exact import Number
 from discreet.core.families import PRIVATE_SYNTHESIS, SYNTHESIZERS
-from discreet.core.loss import Approximate, Concentrated, Loss, Pure
+from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release import Rows
 from discreet.core.report import Picture, bars
 from discreet.core.statement import Statement, weakness
@@ -24,7 +24,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.masking import generator
-from discreet.releases.method import Method, Progress, kept_rows, loss_of, promised, rows_per_unit, silent
+from discreet.releases.method import Method, Progress, kept_rows, loss_with_delta, promised, rows_per_unit, silent
 from discreet.verbs.synthesize.distances import COMPARED, WITHIN, distances, exact_columns, measure_distances, too_many
 from discreet.verbs.synthesize.domain import BINS, Domain, merge_rare, regroup_measurement
 from discreet.verbs.synthesize.graph.fitting import fit
@@ -74,10 +74,10 @@ class Synthesize(Method[pa.Table | Rows]):
     """
 
     name: ClassVar[str]
-    epsilon: Number | None = parameter("Privacy loss of a person.", default=None)
-    delta: Number | None = parameter("Delta; a small one allows far less noise.", default=None)
-    rho: Number | None = parameter("Concentrated privacy loss, instead of epsilon.", default=None)
-    by: str = parameter("Choice of marginals: aim is exact, mst fast.", default="aim", choices=tuple(WAYS))
+    epsilon: Number | None = parameter("Privacy loss ε per person.", default=None)
+    delta: Number | None = parameter("Delta (δ): even a small one allows far less noise.", default=None)
+    rho: Number | None = parameter("Concentrated privacy loss ρ, instead of epsilon.", default=None)
+    by: str = parameter("Selection of marginals: aim is more accurate, mst faster.", default="aim", choices=tuple(WAYS))
     rows: int | None = parameter(
         "Number of rows; default: about as many as in the original.", default=None, least=1, most=_MOST_ROWS
     )
@@ -267,19 +267,12 @@ class Synthesize(Method[pa.Table | Rows]):
     def allowance(self) -> Allowance:
         """The allowance of the meter: of (ε, δ) the largest ρ that is within it."""
         loss = self.loss
-        if isinstance(loss, Approximate):
-            return largest_concentrated(loss)
-        assert isinstance(loss, Pure | Concentrated)  # noqa: S101  # there is no other
-        return loss
+        return largest_concentrated(loss) if isinstance(loss, Approximate) else loss
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Pure | Concentrated | Approximate:
         """The promised loss."""
-        if self.delta is None or self.delta == 0:
-            return loss_of(self.epsilon, self.rho)
-        if self.epsilon is None or self.rho is not None:
-            raise BadInput("A delta needs an epsilon.", hint="Such as epsilon=1 delta=1e-9.")
-        return Approximate(positive(self.epsilon, "epsilon"), probability(self.delta, "delta"))
+        return loss_with_delta(self.epsilon, self.delta, self.rho)
 
     def _wide(self, domain: Domain) -> list[int]:
         """The columns of which what is rare is merged."""

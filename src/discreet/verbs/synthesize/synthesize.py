@@ -12,7 +12,8 @@ from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.releases.method import Progress, rows_per_unit, silent
-from discreet.releases.pipeline import Uncharged, release, require_places
+from discreet.releases.pipeline import release, require_places
+from discreet.releases.uncharged import Uncharged
 from discreet.verbs.publish.recoding import prepare, require_table
 from discreet.verbs.synthesize.distances import CountBounds, distances
 from discreet.verbs.synthesize.non_private.method import NonPrivate

@@ -26,7 +26,7 @@ def protect(
     share: Number = "1/10",
     negative: Literal["refuse", "absolute"] = "refuse",
 ) -> Protection:
-    """The cells, totals like all others, that are sensitive by any of the ``rules``, and what must be kept up.
+    """The cells, totals included, that are sensitive by any of the ``rules``, and their protection levels.
 
     A cell must seem to reach as far as the most demanding of its rules asks, and at least a unit; ``share`` of its
     value where a rule does not say how far. No one can be made to believe that a figure is negative if everyone

@@ -189,7 +189,7 @@ class PPercent(Rule):
 
 @declare(CELL_RULES, "zero", example="zero", spelled="zero[={reach}]")
 class Zero(Rule):
-    """Nothing in the cell: it tells of everyone who could be there that they are not.
+    """A cell of zero is sensitive: it reveals that no one who could be in it is.
 
     An intruder must hold figures up to ``reach`` possible.
     """

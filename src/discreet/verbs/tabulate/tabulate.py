@@ -69,7 +69,7 @@ def tabulate(
     holder: str | Path | None = None,
     progress: Progress = silent,
 ) -> Release[pa.Table]:
-    """A table of counts, or of the sums of ``value``, that gives no one away.
+    """Publish a table of counts, or of the sums of ``value``, with sensitive cells protected.
 
     ``source`` is a table of rows, which is added up on its engine ``by`` some columns (``"region × activity"``;
     several such texts make several tables, protected together), or tables of figures as ``dc.read_table`` gives them.

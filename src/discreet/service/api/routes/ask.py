@@ -19,19 +19,19 @@ router = APIRouter(route_class=EarlyRoute, prefix="/v1", tags=["ask"])
 
 @router.get("/tables", responses=READS, summary="The tables visible to you")
 def tables(caller: Reader) -> list[Table]:
-    """For analysts those that they may ask, for others all."""
+    """Analysts see those that they may ask, others see all."""
     return [Table.of(view) for view in caller.desk.tables(caller.who)]
 
 
 @router.get("/tables/{name}", responses=READS | answers(404), summary="A table")
 def table(name: Annotated[TableName, Path()], caller: Reader) -> Table:
-    """What its card declares, and what is left to be spent on it."""
+    """What its card declares, and the budget that is left."""
     return Table.of(caller.desk.table(caller.who, name))
 
 
 @router.post("/price", response_model=Prices, responses=WRITES, summary="Price of questions")
 async def price(given: Pricing, caller: Asker) -> Response:
-    """No row is looked at, nothing is charged or written down."""
+    """Reads no row, charges nothing and records nothing."""
     return await caller.work(lambda: _written(Prices(prices=_prices(given, caller))))
 
 
@@ -55,7 +55,7 @@ async def ask(given: Asking, caller: Asker) -> Response:
 
 @router.post("/ask/audited", responses=WRITES, summary="Ask a table with query auditing")
 async def ask_audited(given: Auditing, caller: Asker) -> ExactAnswer:
-    """Answer a question exactly, or deny it (409) when that could tell someone's value. Nothing is charged."""
+    """Answer a question exactly, or deny it (409) if that could reveal someone's value. Nothing is charged."""
     desk, who = caller.desk, caller.who
     made = await caller.answer(
         lambda: desk.ask_audited(who, given.question, hand_over=False), lambda made: desk.gave(who, made)
@@ -65,7 +65,7 @@ async def ask_audited(given: Auditing, caller: Asker) -> ExactAnswer:
 
 @router.post("/epsilon", responses=WRITES, summary="The smallest epsilon for a desired error")
 async def epsilon(given: Wishing, caller: Asker) -> Epsilon:
-    """What to spend so that every figure is off by at most the error, with 95 % confidence. No row is looked at."""
+    """With it, every figure is within the error, with 95 % confidence. Reads no row."""
     found = await caller.work(
         lambda: caller.desk.epsilon_for(
             caller.who, given.question, given.error, delta=given.delta, expect=given.expect, rows=given.rows
@@ -76,13 +76,13 @@ async def epsilon(given: Wishing, caller: Asker) -> Epsilon:
 
 @router.post("/methods/price", responses=WRITES, summary="Price of a method")
 async def method_price(given: Making, caller: Asker) -> Price:
-    """No row is looked at, nothing is charged."""
+    """Reads no row and charges nothing."""
     return await caller.work(lambda: Price.of(caller.desk.quote(caller.who, given.method.method(), given.table)))
 
 
 @router.post("/methods/release", responses=WRITES, summary="Run a method")
 async def method_release(given: Making, caller: Asker) -> Answer:
-    """A distribution, bounds or a macro-table, for the loss that it promises. The same again is free."""
+    """Release a distribution, bounds or a macro-table for the loss that it promises. Repeating the request is free."""
     desk, who = caller.desk, caller.who
 
     def made() -> Answered:

@@ -19,7 +19,7 @@ Account: TypeAlias = Annotated[str, StringConstraints(pattern=_ACCOUNT)]
 
 @router.get("/budgets", responses=READS, summary="Budgets")
 def budgets(caller: Reader) -> list[BudgetOut]:
-    """All of them; for an analyst their own, and those of the tables above them."""
+    """All accounts; analysts see their own, and those of their tables."""
     return [BudgetOut.of(view) for view in caller.desk.budgets.accounts(caller.who)]
 
 
@@ -37,11 +37,11 @@ def ledger(
     account: Annotated[Account | None, Query(description="Only this account.")] = None,
     most: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> list[Entry]:
-    """Newest first; for an analyst those of their own accounts."""
+    """Newest first; analysts see those of their own accounts."""
     return [Entry.of(line) for line in caller.desk.budgets.lines(caller.who, account=account, most=most)]
 
 
 @router.post("/ledger/verify", responses=READS, summary="Check the ledger")
 def verify(caller: Overseer) -> Verdict:
-    """Go through ledger and audit log line by line, and compare them with every answer that was given."""
+    """Check ledger and audit log line by line, and compare them with every answer that was given."""
     return Verdict.of(caller.desk.budgets.verify(caller.who))

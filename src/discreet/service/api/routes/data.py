@@ -26,7 +26,7 @@ async def upload(
         str, Query(min_length=1, max_length=200, description="The file's name; its ending determines the format.")
     ],
 ) -> UploadOut:
-    """The body is the file as it is. It is kept for stewards alone, under the name that is answered."""
+    """The body is the file itself. Only stewards can read it, by the name in the reply."""
     return UploadOut(upload=await caller.desk.data.upload(caller.who, name, request.stream()))
 
 
@@ -45,7 +45,7 @@ async def draft(given: DataSource, caller: Manager) -> DraftOut:
 
 @router.post("/v1/data/check", responses=WRITES | answers(404), summary="Check rows against a card")
 async def check(given: CardText, caller: Manager) -> MisfitsOut:
-    """By column what does not fit; under an empty name what is about the whole file."""
+    """What does not fit, by column; problems of the whole file have an empty name."""
     card = _card(given.card)
     found = await caller.work(lambda: caller.desk.data.misfits(caller.who, given.source, card))
     return MisfitsOut(misfits={name: list(lines) for name, lines in found.items()})
@@ -53,7 +53,7 @@ async def check(given: CardText, caller: Manager) -> MisfitsOut:
 
 @router.post("/v1/tables", status_code=201, responses=WRITES | answers(404), summary="Register a table")
 async def add(given: NewTable, caller: Manager) -> dict[str, Any]:
-    """With a budget of its own. No one may ask it until they have a budget for it."""
+    """With a budget of its own. No one may query it before they get a budget on it."""
     card, budget = _card(given.card), given.budget.budget()
     await caller.work(lambda: caller.desk.data.add(caller.who, given.name, given.source, card, budget))
     return {"table": given.name}

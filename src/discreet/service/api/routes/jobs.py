@@ -61,13 +61,13 @@ def jobs(caller: Overseer, most: Annotated[int, Query(ge=1, le=1000)] = 50) -> l
 
 @router.get("/{job}", responses=READS | answers(404), summary="A job")
 def job(job: JobId, caller: Overseer) -> JobOut:
-    """How far it is."""
+    """Its state and progress."""
     return JobOut.of(caller.desk.job(caller.who, job))
 
 
 @router.delete("/{job}", status_code=204, responses=WRITES, summary="Stop a job")
 def cancel(job: JobId, caller: Manager) -> None:
-    """Nothing of it is left."""
+    """Everything that it made is deleted."""
     caller.desk.cancel(caller.who, job)
 
 
@@ -92,7 +92,7 @@ def events(
 
 @router.get("/{job}/result", responses=READS | answers(400, 404), summary="Result of a job")
 def result(job: JobId, caller: Holder) -> dict[str, Any]:
-    """As plain data. It is about the rows, and for stewards alone."""
+    """As plain data, for stewards only: it may reveal rows."""
     found: dict[str, Any] = plain(caller.desk.job_result(caller.who, job))
     return found
 
@@ -106,7 +106,7 @@ def result(job: JobId, caller: Holder) -> dict[str, Any]:
     summary="A document that a job made",
 )
 def paper(job: JobId, name: Paper, caller: Holder) -> FileResponse:
-    """For stewards alone."""
+    """For stewards only."""
     page = name.endswith(".html")
     return FileResponse(
         caller.desk.paper(caller.who, job, name),

@@ -35,7 +35,7 @@ _MOST_READERS = 100
 
 @router.get("/live", responses=answers(), summary="Whether the service runs")
 async def live() -> Life:
-    """Answers to anyone, and touches nothing: anyone who gets no answer may restart the service."""
+    """Anyone may call it, and it needs no database: without a reply, restart the service."""
     return Life(version=__version__)
 
 
@@ -45,7 +45,7 @@ async def live() -> Life:
     summary="Whether the service is ready to work",
 )
 async def health(request: Request, response: Response) -> Health:
-    """Looks at the database, the disk and the queues, for a second at most, and answers to anyone.
+    """Checks the database, the disk and the queues within a second. Anyone may call it.
 
     The status is 503 while one of them is not well: requests had better go to another process then.
     """
@@ -66,14 +66,14 @@ async def metrics(
     token: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
     session: Annotated[str | None, Security(cookie)],
 ) -> Response:
-    """For stewards and auditors; without the names of analysts for anyone on this computer, if it was started so.
+    """For stewards and auditors; with --local-metrics for anyone on this computer, without names of analysts.
 
     There is an answer within a second, also while the database does not give one: then without budgets and jobs.
     """
     state = request.app.state
     near = state.settings.local_metrics and _is_near(request) and token is None and session is None
     admitted = _nothing() if near else state.metrics_readers.require(request)
-    _, problems, found = await asyncio.gather(admitted, state.condition.problems(), state.condition.found())
+    _, problems, found = await asyncio.gather(admitted, state.condition.problems(), state.condition.databases())
     now = Now(problems, found, state.turns, names=not near)
     return Response(state.metrics.text(now), media_type=CONTENT)
 
@@ -111,7 +111,7 @@ async def _nothing() -> None:
 
 @router.get("/catalogue", responses=answers(), summary="All methods, models, rules and attacks")
 def catalogue() -> Catalogue:
-    """What each is called, how it is written, and a JSON schema of its parameters; the same for everyone."""
+    """The name of each, how it is written, and a JSON schema of its parameters; the same for everyone."""
     return Catalogue(families=[family.to_dict() for family in FAMILIES])
 
 
@@ -122,7 +122,7 @@ def catalogue() -> Catalogue:
     summary="This list, as a page",
 )
 def docs(request: Request) -> HTMLResponse:
-    """What can be requested, to read. It loads nothing from anywhere."""
+    """All requests with their fields. The page loads nothing else."""
     return HTMLResponse(page(request.app.openapi()), headers={"Content-Security-Policy": PAPER_POLICY})
 
 

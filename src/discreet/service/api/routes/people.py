@@ -27,7 +27,7 @@ def people(caller: Overseer) -> list[PersonOut]:
 
 @router.post("/people", status_code=201, responses=WRITES, summary="Add a person")
 def add(given: NewPerson, caller: Annotated[Caller, Depends(Needs(roles=(Role.STEWARD,), token=False))]) -> Welcomed:
-    """Their one-time password is told this once, good for seven days, and changed at the first sign-in.
+    """The reply has their one-time password: it is shown once, valid for seven days, and changed at the first sign-in.
 
     With a session: a token lets no one in.
     """
@@ -40,7 +40,7 @@ def add(given: NewPerson, caller: Annotated[Caller, Depends(Needs(roles=(Role.ST
 
 @router.put("/people/{name}", responses=WRITES, summary="Disable or enable an account, or reset its password")
 def change(name: Name, given: ChangedPerson, caller: Manager) -> Welcomed:
-    """What they spent stays spent. A new one-time password is told this once, and not to a token."""
+    """What they spent stays spent. A new one-time password is shown once, and never to a token."""
     if given.reset:
         require_session(caller)
     if given.disabled is None and not given.reset:
@@ -53,7 +53,7 @@ def change(name: Name, given: ChangedPerson, caller: Manager) -> Welcomed:
 
 @router.put("/people/{name}/budgets", responses=WRITES, summary="Give an analyst a budget")
 def give_budget(name: Name, given: NewBudget, caller: Manager) -> list[BudgetOut]:
-    """Give someone a budget for each of some tables; those that they have now. To change one: PUT /v1/budgets.
+    """A budget on each table that is given; the reply lists all they have. To change one: PUT /v1/budgets.
 
     The table's own budget counts too: no one can spend more than the smaller of the two.
     """
@@ -63,13 +63,13 @@ def give_budget(name: Name, given: NewBudget, caller: Manager) -> list[BudgetOut
 
 @router.get("/tokens", responses=READS, summary="Tokens")
 def tokens(caller: Reader) -> list[TokenOut]:
-    """One's own; for stewards and auditors everyone's. Their texts are not kept."""
+    """Your own; stewards and auditors see everyone's. Their texts are not stored."""
     return [TokenOut.of(token) for token in caller.desk.access.tokens(caller.who)]
 
 
 @router.post("/tokens", status_code=201, responses=WRITES, summary="A new token")
 def new_token(given: NewToken, caller: Annotated[Caller, Depends(Needs(token=False))]) -> TokenText:
-    """For programs: with the rights of anyone who makes it, as far as its scopes go. Its text is told this once.
+    """For programs, with your rights within its scopes. Its text is shown once.
 
     With a session: a token makes no token.
     """
@@ -79,7 +79,7 @@ def new_token(given: NewToken, caller: Annotated[Caller, Depends(Needs(token=Fal
 
 @router.delete("/tokens/{token}", status_code=204, responses=WRITES, summary="End a token")
 def revoke(token: TokenId, caller: Annotated[Caller, Depends(Needs(Scope.MANAGE))]) -> None:
-    """One's own or, as a steward, anyone's."""
+    """Your own or, as a steward, anyone's."""
     caller.desk.access.revoke(caller.who, token)
 
 

@@ -51,7 +51,7 @@ def releases(
     most: Annotated[int, Query(ge=1, le=1000)] = 100,
     before: Annotated[Moment | None, Query(description="Made before this, with its offset from UTC.")] = None,
 ) -> list[ReleaseOut]:
-    """Newest first; for an analyst their own answers, and what was shared with them."""
+    """Newest first; analysts see their own answers, and what was shared with them."""
     found = caller.desk.releases(caller.who, kind=kind, table=table, most=most, before=before)
     return [ReleaseOut.of(one) for one in found]
 
@@ -64,7 +64,7 @@ def release(release: ReleaseId, caller: Reader) -> ReleaseOut:
 
 @router.get("/{release}/statement", responses=READS | answers(404), summary="Privacy statement")
 def statement(release: ReleaseId, caller: Reader) -> Statement:
-    """Statement, recipe and receipt; nothing of what is in it."""
+    """Statement, recipe and receipt, without the contents."""
     return Statement.of(caller.desk.statement(caller.who, release))
 
 
@@ -72,10 +72,10 @@ def statement(release: ReleaseId, caller: Reader) -> Statement:
     "/{release}/report",
     responses=READS | answers(404) | {200: {"content": {"text/html": {}}, "description": "A page."}},
     response_class=Response,
-    summary="Its report",
+    summary="Report of a release",
 )
 def report(release: ReleaseId, caller: Receiver) -> Response:
-    """All of it as one page. It may run and load nothing."""
+    """The whole release as one page, which runs and loads nothing."""
     page = report_page(caller.desk.path(caller.who, release))  # a file's own headers would say how long it took
     return Response(page, media_type="text/html", headers=paper_headers())
 
@@ -100,7 +100,7 @@ def download(release: ReleaseId, caller: Receiver) -> StreamingResponse:
     summary="Rows of a release, as CSV",
 )
 def rows(release: ReleaseId, caller: Receiver) -> StreamingResponse:
-    """The rows of a release that is a table, for spreadsheets; ``download`` has its promise too."""
+    """For spreadsheets, if the release is a table. The download has its statement, too."""
     rows = _rows(caller.desk.path(caller.who, release))
     if rows is None:
         raise BadInput(
@@ -112,7 +112,7 @@ def rows(release: ReleaseId, caller: Receiver) -> StreamingResponse:
 
 @router.put("/{release}/shared", responses=WRITES, summary="Share a release, or stop sharing")
 def share(release: ReleaseId, given: Sharing, caller: Manager) -> ReleaseOut:
-    """Let the analysts of a release's tables have it."""
+    """Whether the analysts of its tables can see and download it."""
     caller.desk.share(caller.who, release, given.shared)
     return ReleaseOut.of(caller.desk.shelved(caller.who, release))
 

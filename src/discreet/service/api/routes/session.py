@@ -54,7 +54,7 @@ def change_password(
     request: Request,
     response: Response,
 ) -> Session:
-    """Change one's own password. All sessions end, tokens on request; the caller gets a new session.
+    """Your own. All your sessions end, and your tokens on request; you get a new session.
 
     With a session: a token changes no password.
     """

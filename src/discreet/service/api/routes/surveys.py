@@ -50,5 +50,5 @@ async def estimates(survey: SurveyId, caller: Holder) -> list[FigureOut]:
 
 @router.post("/{survey}/release", status_code=201, responses=WRITES, summary="Release the figures of a survey")
 async def release(survey: SurveyId, caller: Manager) -> SurveyRelease:
-    """As they are now. No one but stewards has the release until it is shared."""
+    """As they are now. Only stewards have the release until it is shared."""
     return SurveyRelease(release=await caller.work(lambda: caller.desk.surveys.release(caller.who, survey)))

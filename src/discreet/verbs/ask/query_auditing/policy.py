@@ -73,7 +73,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Policy:
-    """What the holder of a table allows. It is decided once: sets asked about under another would not be known."""
+    """What query auditing of a table allows. It is fixed once: sets asked about under another would not be known."""
 
     columns: Mapping[str, Watch]
     by: tuple[str, ...]
@@ -81,7 +81,7 @@ class Policy:
 
     @classmethod
     def of(cls, columns: Mapping[str, str | Number], by: Sequence[str], card: Card) -> Policy:
-        """A policy for a table with this card; an error if nothing right could be promised under it."""
+        """A policy for a table with this card; an error if no true promise is possible under it."""
         made = cls({name: Watch.of(str(said)) for name, said in columns.items()}, tuple(dict.fromkeys(by)))
         made.require_fits(card)
         return made

@@ -32,27 +32,27 @@ class AuditedFigure:
     aggregate: str
     """``sum``, ``avg``, ``max``, ``min`` or ``count``."""
     column: str = ""
-    """The audited column; of a count, none."""
+    """The audited column; empty for a count."""
 
     @property
     def weighed(self) -> tuple[str, str] | None:
-        """What an auditor has to weigh for it: an average is a sum, since its count is known to everyone."""
+        """Aggregate and column for the auditor: an average counts as a sum, since everyone knows its count."""
         return None if self.aggregate == COUNT else ("sum" if self.aggregate == "avg" else self.aggregate, self.column)
 
 
 @dataclass(frozen=True)
 class AuditedQuestion:
-    """A question as it will be weighed."""
+    """A question as its auditors see it."""
 
     text: str
     figures: tuple[AuditedFigure, ...]
     keys: tuple[tuple[str, Value], ...]
-    """What it groups by, each under the name it has in the answer."""
+    """Expressions of GROUP BY, each with its name in the answer."""
     where: Value | None
 
     @property
     def weighed(self) -> tuple[tuple[str, str], ...]:
-        """The aggregates of audited columns, each once: they are what is told of every group."""
+        """The audited aggregates and columns, each once: what the answer tells of every group."""
         return tuple(dict.fromkeys(one.weighed for one in self.figures if one.weighed is not None))
 
 
@@ -62,7 +62,7 @@ def table_of(text: str) -> str:
 
 
 def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
-    """What is asked of the rows of an audited table, whose columns are these."""
+    """Parse a question about the rows of an audited table."""
     select = _parsed(text)
     called = _table(select).alias_or_name
     known = rows.columns.called(called)
@@ -93,7 +93,7 @@ def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
             "The question has no audited column.", hint=f"Ask for figures of {', '.join(policy.columns)}: SUM, AVG, …"
         )
     if len(shown) < len(keys):
-        raise BadQuery("The columns of GROUP BY must be in SELECT.", hint="Add it to SELECT.")
+        raise BadQuery("The columns of GROUP BY must be in SELECT.", hint="Add them to SELECT.")
     return AuditedQuestion(text, tuple(figures), tuple(shown), condition)
 
 
@@ -122,7 +122,7 @@ def _table(select: exp.Select) -> exp.Table:
     if not isinstance(found, exp.Table) or not isinstance(found.this, exp.Identifier):
         raise BadQuery("Query auditing needs one table of the workspace: SELECT … FROM table.")
     if any(value for key, value in found.args.items() if key not in ("this", "alias")):
-        raise BadQuery("Query auditing needs one plain table: no joins, samples or aliases.")
+        raise BadQuery("Query auditing needs one plain table: without joins, samples or a schema.")
     if isinstance(alias := found.args.get("alias"), exp.TableAlias) and alias.columns:
         raise BadQuery("Column aliases of the table are not supported with query auditing.")
     return found
@@ -152,7 +152,7 @@ def _figure(name: str, node: exp.Expr, policy: Policy, called: str) -> AuditedFi
 
 
 def _grouped(select: exp.Select, policy: Policy) -> Sequence[exp.Expr]:
-    """What GROUP BY says; for a name that the answer gives and no column has, what it names."""
+    """Expressions of GROUP BY; a name that only the answer has is replaced by what it names."""
     names = {one.alias.casefold(): one.this for one in select.expressions if isinstance(one, exp.Alias)}
     for public in policy.by:
         names.pop(public.casefold(), None)

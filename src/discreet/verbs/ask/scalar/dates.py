@@ -146,7 +146,7 @@ def truncated(reader: Reader, node: exp.TimestampTrunc | exp.DateTrunc) -> Value
     """The first day of the week (a Monday), month, quarter or year, or the day itself; always a date."""
     value, to = moment(reader, node, node.this), unit(node)
     if to not in _UNITS:
-        raise BadQuery(f"{said(node)}: dates are cut to day, week, month, quarter or year.")
+        raise BadQuery(f"{said(node)}: dates can be truncated to day, week, month, quarter or year.")
     within = value.within and (number(_first(date(value.within[0]), to)), number(_first(date(value.within[1]), to)))
     return Value(where(value, CALENDAR, _begin(value, to)), Kind.DATE, within, _firsts(value, to))
 
@@ -192,9 +192,9 @@ def formatted(reader: Reader, node: exp.TimeToStr) -> Value:
     known = "".join(f"%{code}, " for code in _CODES).removesuffix(", ")
     codes = [code for code, between in re.findall("%(.)|([^%A-Za-z]+)", text) if code]
     if not codes or re.sub("%.|[^%A-Za-z]+", "", text) or not set(codes) <= set(_CODES):
-        raise BadQuery(f"{said(node)}: a date is written by {known}, with no other letters.")
+        raise BadQuery(f"{said(node)}: the format of a date may use {known}, and no other letters.")
     if value.kind is Kind.DATE and {"H", "M"} & set(codes):
-        raise BadQuery(f"{said(node)}: a date has no hours.")
+        raise BadQuery(f"{said(node)}: a date has no hours and minutes; a timestamp does.")
     pieces = [
         _padded(part(_CODES[code][0], value), _CODES[code][1]) if code else sql.literal(between)
         for code, between in re.findall("%(.)|([^%]+)", text)
@@ -234,7 +234,7 @@ def difference(reader: Reader, node: exp.DateDiff) -> Value:
     if to == "day":
         return days_between(node, earlier, later)
     if to not in MONTHS:
-        raise BadQuery(f"{said(node)}: differences are counted in day, month, quarter or year.")
+        raise BadQuery(f"{said(node)}: differences can be counted in day, month, quarter or year.")
     made = exp.Sub(this=_place(later, to), expression=_place(earlier, to))
 
     def place(one: dt.date) -> int:
@@ -251,7 +251,9 @@ def days_between(node: exp.Expr, earlier: Value, later: Value) -> Value:
 def age(reader: Reader, node: exp.Anonymous) -> Value:
     """Full years from the second date to the first; who is born on 29 February has a birthday on 1 March."""
     if len(node.expressions) != 2:
-        raise BadQuery(f"{said(node)}: an age is that on a given day.", hint="Write AGE(DATE '2024-12-31', born).")
+        raise BadQuery(
+            f"{said(node)}: AGE needs a day and a date of birth.", hint="Write AGE(DATE '2024-12-31', born)."
+        )
     later, earlier = (moment(reader, node, one) for one in node.expressions)
     made = exp.case().when(exp.GTE(this=day(later), expression=day(earlier)), _full_years(earlier, later))
     return _apart(node, earlier, later, made.else_(exp.Neg(this=exp.paren(_full_years(later, earlier)))), _years)
@@ -270,7 +272,7 @@ def days_later(node: exp.Expr, value: Value, count: Value, way: int) -> Value:
     """A date a given whole number of days later, or earlier."""
     whole = given(count)
     if whole is None:
-        raise BadQuery(f"{said(node)}: a given number of days, or an INTERVAL, is added to a date.")
+        raise BadQuery(f"{said(node)}: only a constant number of days, or an INTERVAL, can be added to a date.")
     return _moved(node, value, "day", way * int(whole))
 
 

@@ -84,8 +84,8 @@ def power(reader: Reader, node: exp.Pow) -> Value:
     value, times_ = reader.number(node.this), given(reader.of(node.expression))
     if times_ is None or not 1 <= times_ <= _HIGHEST_POWER:
         raise BadQuery(
-            f"{said(node)}: rows are raised to a given whole power from 1 to {_HIGHEST_POWER}.",
-            hint="SQRT takes roots; a negative power is 1 divided by a positive one.",
+            f"{said(node)}: the exponent must be a constant whole number from 1 to {_HIGHEST_POWER}.",
+            hint="Use SQRT for square roots, and divide 1 by a positive power for a negative one.",
         )
     made = value
     for _ in range(int(times_) - 1):
@@ -171,7 +171,7 @@ def bucket(reader: Reader, node: exp.WidthBucket) -> Value:
     given_ = [within(reader.number(node.args.get(key))) for key in ("min_value", "max_value", "num_buckets")]
     low, high, count = (end[0] for end in given_)
     if not (all(a == b for a, b in given_) and low < high and count.denominator == 1 and 1 <= count <= MANY):
-        raise BadQuery(f"{said(node)}: buckets go from a lower to a higher number, and there are 1 to {MANY:,}.")
+        raise BadQuery(f"{said(node)}: expected a lower bound, a higher one, and 1 to {MANY:,} buckets, all constants.")
     width = (high - low) / count
     place = exp.Floor(this=exp.paren(value.as_double + sql.literal(float(width - low))) / sql.literal(float(width)))
     whole = exp.cast(place, exp.DType.BIGINT)
@@ -187,7 +187,7 @@ def remainder(reader: Reader, node: exp.Mod) -> Value:
     value, by = reader.number(node.this), reader.number(node.expression)
     divisor = given(by)
     if value.kind is not Kind.INTEGER or not divisor:
-        raise BadQuery(f"{said(node)}: a remainder is that of a whole number by a given one other than 0.")
+        raise BadQuery(f"{said(node)}: % needs a whole number, and a constant whole divisor other than 0.")
     low, high = within(value)
     most = abs(divisor) - 1
     between = (-most if low < 0 else Fraction(0), most if high > 0 else Fraction(0))
@@ -202,7 +202,8 @@ def whole_quotient(reader: Reader, node: exp.IntDiv) -> Value:
     divisor = given(by)
     if value.kind is not Kind.INTEGER or not divisor or largest(within(value)) > SAFE:
         raise BadQuery(
-            f"{said(node)}: // divides a whole number by a given one other than 0.", hint="Use FLOOR(x / y) for others."
+            f"{said(node)}: // needs a whole number, and a constant whole divisor other than 0.",
+            hint="Use FLOOR(x / y) for others.",
         )
     ends = sorted(Fraction(int(end / divisor)) for end in within(value))
     rest = exp.Mod(this=exp.paren(value.sql.copy()), expression=by.sql.copy())
@@ -270,7 +271,7 @@ def _curve(reader: Reader, node: exp.Expr, curve: Callable[[Fraction], Interval]
     low, high = (Fraction(float(end)) for end in within(value))
     if low < defined[0] or high > defined[1]:
         raise BadQuery(
-            f"{said(node)}: the number in it is not always between {float(defined[0]):g} and {float(defined[1]):g}.",
+            f"{said(node)}: its argument is not always between {float(defined[0]):g} and {float(defined[1]):g}.",
             hint="Bound it first, for example LN(GREATEST(x, 1)) or EXP(LEAST(x, 10)).",
         )
     cut = value.as_double if value.is_double_column else cut_to(value.as_double, low, high)

@@ -34,7 +34,7 @@ from discreet.verbs.ask.value import (
 def changed(reader: Reader, node: exp.Lower | exp.Upper | exp.Trim) -> Value:
     """LOWER, UPPER and TRIM of a text."""
     if node.args.get("expression"):
-        raise BadQuery(f"{said(node)} cannot be used on rows.", hint="TRIM takes spaces off, and nothing else.")
+        raise BadQuery(f"{said(node)} cannot be used on rows.", hint="TRIM can only remove spaces.")
     value = reader.text(node.this)
     return made_text(node, type(node)(this=value.sql.copy()), value.characters)
 
@@ -90,7 +90,7 @@ def piece(reader: Reader, node: exp.SplitPart) -> Value:
     """SPLIT_PART: the n-th piece of a text between separators, from 1; an empty text beyond the last."""
     separator, place = _given(node.args.get("delimiter"), node), given(reader.of(node.args.get("part_index")))
     if place is None or not 1 <= place <= MANY:
-        raise BadQuery(f"{said(node)}: pieces are counted by a given whole number from 1.")
+        raise BadQuery(f"{said(node)}: the number of the piece must be a constant whole number of at least 1.")
     value = reader.text(node.this)
     made = exp.SplitPart(this=value.sql.copy(), delimiter=separator, part_index=sql.literal(int(place)))
     cut = made_text(node, search(made, value, separator.name), value.characters)

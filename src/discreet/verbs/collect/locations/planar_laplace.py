@@ -165,9 +165,7 @@ class PlanarLaplace:
     def __init__(self, region: Region, epsilon: Number, within: Number) -> None:
         set_fields(self, region=region, epsilon_within=exact(epsilon, "epsilon"), within=exact(within, "within"))
         if not (self.epsilon_within and self.within):
-            raise BadInput(
-                "epsilon and the metres it is lost within must be above 0.", hint="For example ln 4 within 200 m."
-            )
+            raise BadInput("epsilon and its distance in metres must be above 0.", hint="For example ln 4 within 200 m.")
         if self._axis.scale > _MAX_SCALE:
             raise BadInput("The noise is thousands of steps long.", hint="Use longer steps or a larger epsilon.")
 

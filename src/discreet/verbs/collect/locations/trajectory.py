@@ -53,9 +53,9 @@ class Trajectory:
             self, region=region, epsilon=exact(epsilon, "epsilon"), within=exact(within, "within"), points=points
         )
         if points < 1:
-            raise BadInput(f"A day has one point or more, got {points}.")
+            raise BadInput(f"The number of points per day must be at least 1, got {points}.")
         if not (self.epsilon and self.within):
-            raise BadInput("epsilon and the metres it is lost within must be above 0.")
+            raise BadInput("epsilon and its distance in metres must be above 0.")
 
     @property
     def per_metre(self) -> Fraction:
@@ -89,7 +89,7 @@ class Trajectory:
         """Randomise days (people by points by metres east and north) into reports."""
         locations = self.region.nearest(days)
         if locations.ndim != 3 or locations.shape[1] != self.points:
-            raise DataError(f"A day is {self.points} places, each of metres east and north.")
+            raise DataError(f"A day needs {self.points} places, each given by metres east and metres north.")
         report_codes = to_integer_reports(self._draw(locations, entropy).reshape(-1), len(self.region))
         return pa.FixedSizeListArray.from_arrays(report_codes, self.points)
 

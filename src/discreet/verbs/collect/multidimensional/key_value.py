@@ -107,7 +107,7 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
         grid = NumberGrid(low, high, 1)
         set_fields(self, keys=Domain.of(keys), epsilon=require_epsilon(epsilon), grid=grid, length=length)
         if length < 1:
-            raise BadInput(f"People have one pair or more, got a length of {length}.")
+            raise BadInput(f"The number of pairs per person (length) must be at least 1, got {length}.")
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Marginals(SamplingProtocol["MarginalEstimate"], QuestionsProtocol["Margina
         super().__init__(questions, epsilon)
         object.__setattr__(self, "ways", ways)
         if not 1 <= ways <= len(self.questions):
-            raise BadInput(f"A table is of 1 to {len(self.questions)} of the questions, got {ways}.")
+            raise BadInput(f"A marginal covers 1 to {len(self.questions)} of the questions, got {ways}.")
         if sum(map(self._size, self.sides)) > _MAX_CELLS:
             raise BadInput(f"These tables have more than {_MAX_CELLS:,} cells.", hint="Ask for fewer ways or values.")
 

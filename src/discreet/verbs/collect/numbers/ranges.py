@@ -48,9 +48,11 @@ class Ranges(SamplingProtocol["RangeEstimate"]):
     def __init__(self, grid: NumberGrid, epsilon: Number, fanout: int = 4) -> None:
         set_fields(self, grid=grid, epsilon=require_epsilon(epsilon), fanout=fanout)
         if not 2 <= grid.steps <= _MAX_CELLS:
-            raise BadInput(f"Ranges are of 2 to {_MAX_CELLS} cells, got {grid.steps}.", hint="For example 256.")
+            raise BadInput(
+                f"Range queries need a grid of 2 to {_MAX_CELLS} cells, got {grid.steps}.", hint="For example 256."
+            )
         if fanout < 2:
-            raise BadInput(f"Intervals are joined two by two or more, got {fanout}.", hint="For example 4.")
+            raise BadInput(f"The fanout must be at least 2, got {fanout}.", hint="For example 4.")
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ class Masks(SumProtocol):
 
     def adversary(self) -> str:
         return (
-            "Values stay secret from parties that follow the protocol and put together all they saw (semi-honest), "
+            "Values stay secret from parties that follow the protocol and pool all they saw (semi-honest), "
             "and also from those that do not follow it (malicious), as long as these are fewer than twice the "
             "threshold less the number of parties, which is any number when all must stay; but such a party can "
             "falsify the total, choose its value after it has seen what the others told, or end the session, and "

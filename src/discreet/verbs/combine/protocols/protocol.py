@@ -106,4 +106,4 @@ class SumProtocol(ABC):
 
     def adversary(self) -> str:
         """Adversary model: who must follow the protocol and who need not, as a full sentence."""
-        return "Every party follows the protocol, and may put together with others all that it saw (semi-honest)."
+        return "Every party follows the protocol, and may pool all that it saw with others (semi-honest)."

@@ -68,7 +68,7 @@ class Ring(SumProtocol):
 
     def adversary(self) -> str:
         return (
-            "Every party follows the protocol, and may put together with others all that it saw (semi-honest); "
+            "Every party follows the protocol, and may pool all that it saw with others (semi-honest); "
             "parties on both sides of others learn the sum of these, and no one can check the total."
         )
 
@@ -88,7 +88,7 @@ class Paths(Ring):
 
     def adversary(self) -> str:
         return (
-            "Every party follows the protocol, and may put together with others all that it saw (semi-honest); those "
+            "Every party follows the protocol, and may pool all that it saw with others (semi-honest); those "
             "who surround others on every ring learn what those add up to, and no one can check the totals."
         )
 

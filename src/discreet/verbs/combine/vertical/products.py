@@ -92,7 +92,7 @@ def assumes(parties: tuple[str, ...], holders: tuple[str, ...]) -> str:
     """Who must not collude, as a full sentence."""
     deals = dealer(parties, holders, (holders[0], holders[1]))
     if deals in holders:
-        return "No two parties put together what they saw: they deal random numbers for each other."
+        return "No two parties pool what they saw: they deal random numbers for each other."
     return f"{deals} deals random numbers to the holders, and colludes with none of them."
 
 

@@ -40,7 +40,7 @@ def statement(terms: Terms) -> Statement:
     """State what the session promises, and raise an error for whatever is wrong with the terms."""
     function = parse_checked(terms)
     holders = function.holders(terms)
-    assumes = ["Every party follows the protocol, and may put together with others all that it saw (semi-honest)."]
+    assumes = ["Every party follows the protocol, and may pool all that it saw with others (semi-honest)."]
     caveats = [*revealed(terms)]
     caveats.append(
         f"A holder who puts in guessed keys, up to {function.most:,}, learns whether the others have these people."

@@ -11,7 +11,7 @@ itemset hiding", and Menon, Sarkar and Mukherjee (2005). Where they have a varia
   gets more frequent, which lowers the confidence.
 - Transactions with the same secrets and the same endangered itemsets are alike. So a variable is how many of such a
   class lose a given set of items, a whole number, and there are as many as there are classes times a few sets.
-- An non-sensitive itemset is endangered only if enough transactions with a secret have it that it could get lost. Those
+- A non-sensitive itemset is endangered only if enough transactions with a secret have it that it could get lost. Those
   that are hit by the same and have the same room are one row with their number as weight.
 
 A secret itemset S is hidden if enough transactions lose an item of it: Σ y ≥ support − limit. A rule is hidden by its
@@ -48,22 +48,22 @@ from discreet.verbs.hide.problem import HidingMethod, HidingProblem, HidingResul
 from discreet.verbs.hide.transactions import Array, Transactions
 
 HEURISTICS: tuple[HidingMethod, ...] = (Atallah(), MaxFIA(), MinFIA(), IGA(), SWA(), BBA(), MaxMin())
-"""What an exact solution starts from, and is compared with."""
+"""Heuristics that an exact solution starts from, and is compared with."""
 _CONFLICTS = 5
 Goal = Literal["lost", "changed"]
 _FIRST_PART = 0.7
-"""The share of the time for what is made least first."""
+"""Share of the time for the first objective."""
 _ALMOST = 1e-5
-"""A bound that is so little above a whole number is that number: the solver computes in floats."""
+"""Largest excess over a whole number that counts as rounding: the solver computes in floats."""
 _LESS_THAN_ONE = 0.999
-"""All figures are whole: less than 1 apart is equal."""
+"""Gap at which a solution is optimal, since all figures are whole numbers."""
 _FINEST = 2e-6
-"""The solver lets rows be missed by half of that, so that no smaller distance is told from none."""
+"""Smallest distance of confidences that the solver can tell from none: it lets rows be missed by half of it."""
 
 
 @declare(HIDING, "exact", rank=0, extra="tabulate", paper="Gkoulalas-Divanis and Verykios 2006")
 class Exact:
-    """Fewest possible side effects, with a proof, or a bound on what is missing from the optimum."""
+    """Fewest possible side effects, with a proof, or a bound on the distance from the optimum."""
 
     name: ClassVar[str]
     least: Goal = parameter("Objective: fewest non-sensitive itemsets lost, or fewest items removed.", default="lost")
@@ -95,16 +95,20 @@ class Exact:
             figures[f"best heuristic ({best[1]})"] = self._rank(*best[0])
             if reached > best[0] or problem.visible(outcome.after):  # it never is, but a solver computes in floats
                 outcome, figures["exact"] = best[2], self._rank(*best[0])
-        facts = (*_told(problem, solved, self, figures["exact"]), *_beside(figures), *_conflicts(problem, outcome))
+        facts = (
+            *_proof_facts(problem, solved, self, figures["exact"]),
+            *_comparison(figures),
+            *_conflicts(problem, outcome),
+        )
         return HidingResult(outcome.after, outcome.steps, facts=facts)
 
     def _rank(self, one: int, other: int) -> tuple[int, int]:
-        """Lost and changed, in the order of what is made least; the same again puts them back."""
+        """Lost and changed, the objective first; applied twice, it restores their order."""
         return (one, other) if self.least == "lost" else (other, one)
 
 
 def cost(problem: HidingProblem, after: Transactions) -> tuple[int, int]:
-    """How many non-sensitive itemsets are lost, and how many items were removed."""
+    """Number of non-sensitive itemsets lost, and of items removed."""
     gone = problem.transactions.bits & ~after.bits
     rarer = {problem.transactions.items[code] for code in np.flatnonzero(gone.any(axis=1))}
     lost = sum(not rarer.isdisjoint(one) and after.support(one) < problem.least for one in problem.innocent)
@@ -126,7 +130,7 @@ def _carried_out(problem: HidingProblem, classes: Classes, taken: Mapping[int, S
 
 
 def _conflict(problem: HidingProblem, seconds: float) -> NoPromise:
-    """Say which secrets cannot be hidden while all that is to be kept stays: none of them can be left out."""
+    """The error that names a minimal set of secrets that cannot be hidden while the itemsets to keep stay frequent."""
     needed = list(problem.secrets)
     for secret in problem.secrets:
         fewer = replace(problem, secrets=tuple(one for one in needed if one != secret))
@@ -151,17 +155,17 @@ def _conflicts(problem: HidingProblem, outcome: HidingResult) -> list[tuple[str,
     return [("in conflict", "; ".join(told) + more)] if told else []
 
 
-def _beside(figures: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
+def _comparison(figures: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
     return [
         (name, f"{number(lost, 'itemset')} lost, {number(changed, 'item')} removed")
         for name, (lost, changed) in figures.items()
     ]
 
 
-def _told(
+def _proof_facts(
     problem: HidingProblem, solved: ExactSolution, exact: Exact, reached: tuple[int, int]
 ) -> list[tuple[str, str]]:
-    """Whether the border is kept, whether that is proved to be the best, and how large the program was."""
+    """Facts for the report: whether the border is kept, whether the result is proved optimal, the program's size."""
     lost, changed = reached
     goal = lost if exact.least == "lost" else changed
     proved = solved.bound >= goal
@@ -184,22 +188,22 @@ def _told(
 
 @dataclass(frozen=True)
 class ExactSolution:
-    """The items that leave each transaction, and what no solution can be below in what is made least."""
+    """Items removed from each transaction, and a lower bound of the objective."""
 
     taken: Mapping[int, Sequence[str]]
     bound: int
-    """0 if something was not considered."""
+    """Lower bound of the objective; 0 if the program left something out."""
     program: str
-    """The size of the program, and what was not considered, in words."""
+    """Size of the program, and what it left out, in words."""
 
 
 def solve(classes: Classes, start: Transactions | None, first: str, until: float) -> ExactSolution | None:
-    """Make one of two figures least, then the other one among what is as good, within the time.
+    """Minimise the first objective, then the second among solutions that are as good, within the time.
 
     None if there is no start and no solution was found.
     """
     program = _Program(classes)
-    given = None if start is None else program.started(start)
+    given = None if start is None else program.values_of(start)
     goals = (program.lost, program.changed) if first == "lost" else (program.changed, program.lost)
     begun = time.monotonic()
     value, bound = program.settle(goals[0], given, begun + _FIRST_PART * (until - begun))
@@ -214,7 +218,7 @@ def solve(classes: Classes, start: Transactions | None, first: str, until: float
         told += "; transactions with many secrets lose two items at most, or what a heuristic takes"
     if not program.sharp:
         told += "; confidences are a little lower than they must be"
-    return ExactSolution(program.taken(value), bound if classes.complete and program.sharp else 0, told)
+    return ExactSolution(program.removals(value), bound if classes.complete and program.sharp else 0, told)
 
 
 def reached(share: Fraction, most: int) -> Fraction:
@@ -233,7 +237,7 @@ def reached(share: Fraction, most: int) -> Fraction:
 
 
 class _Program:
-    """Variables: a number for each class and choice; lost or not for each endangered group; how each rule is hidden.
+    """Integer program: counts for each class and choice; flags for endangered groups (lost) and rules (how hidden).
 
     Endangered groups have a row only when it is needed: the border, since all else is frequent if that is, and then
     what a solution loses beyond it. With fewer rows nothing is lost that counts, so that a bound is one all the same.
@@ -269,7 +273,7 @@ class _Program:
         self._watch({group for group in range(groups) if group not in inner} | set(kept))
 
     def settle(self, goal: Array, start: Array | None, until: float) -> tuple[Array | None, int]:
-        """The best found (the start, if nothing is better) and a whole number that nothing is below."""
+        """The best solution found (the start, if nothing is better), and a lower bound of the objective."""
         best, bound = start, 0
         while True:
             found, low = self.run(goal, best, until)
@@ -286,17 +290,17 @@ class _Program:
             self._watch(missing)
 
     def row(self, by: Array, low: float, high: float) -> None:
-        """One more row, given by a figure for every variable."""
+        """Add a constraint, given by a coefficient for every variable."""
         which = np.flatnonzero(by)
         self._add(which, by[which], low, high)
 
     def limit(self, by: Array, high: float) -> None:
-        """A row that solutions must meet with all that they lose, also beyond what is watched."""
+        """Add a constraint on solutions that counts all their losses, also of groups that have no row."""
         self.row(by, -np.inf, high)
         self.limits.append(self.rows[-1])
 
-    def started(self, after: Transactions) -> Array:
-        """A solution that someone else found, as values of the variables."""
+    def values_of(self, after: Transactions) -> Array:
+        """A heuristic's solution as values of the variables."""
         value = np.zeros(self.size)
         number = {key: place for place, key in enumerate(self.keys)}
         for key in self.classes.chosen(after):
@@ -304,11 +308,11 @@ class _Program:
         return self._completed(value)
 
     def _lost(self, value: Array) -> list[int]:
-        """The groups that are lost by what is removed."""
+        """The groups of itemsets that are lost by the removals."""
         return [group for group, harm in enumerate(self.harms) if value[harm].sum() > self.classes.room[group] + 0.5]
 
     def _completed(self, value: Array) -> Array:
-        """The same with what is lost, and how rules are hidden, as they follow from what is removed."""
+        """The solution with the variables that follow from its removals: groups lost, and how rules are hidden."""
         value = value.copy()
         value[self.numbers : self.numbers + len(self.harms)] = 0.0
         value[self.numbers + np.array(self._lost(value), int)] = 1.0
@@ -317,8 +321,8 @@ class _Program:
             value[self.size - len(self.classes.secrets) + place] = float(left < secret.support)
         return value
 
-    def taken(self, value: Array) -> dict[int, Sequence[str]]:
-        """The items that leave each transaction."""
+    def removals(self, value: Array) -> dict[int, Sequence[str]]:
+        """Items removed from each transaction."""
         found: dict[int, Sequence[str]] = {}
         used = [0] * len(self.classes.classes)
         for (place, pick), count in zip(self.keys, np.round(value[: self.numbers]).astype(int).tolist(), strict=True):
@@ -329,7 +333,7 @@ class _Program:
         return found
 
     def run(self, goal: Array, start: Array | None, until: float) -> tuple[Array | None, int]:
-        """The best of the program with the rows so far, and a whole number that nothing is below."""
+        """The best solution of the program with the rows so far, and a lower bound of the objective."""
         if not self.numbers:  # no transaction has a secret
             return np.zeros(self.size), 0
         least = np.inf if start is None else round(float(goal @ start))
@@ -348,7 +352,7 @@ class _Program:
         return start, int(min(bound, least))
 
     def _watch(self, groups: set[int]) -> None:
-        """Rows for more groups: one is lost, or no more transactions lose it than there is room for."""
+        """Add rows for groups: a group is lost, or no more transactions lose it than there is room for."""
         self.watched |= groups
         for group in sorted(groups):
             harm, room = self.harms[group], self.classes.room[group]
@@ -363,7 +367,7 @@ class _Program:
         self.rows.append((np.asarray(which), np.asarray(list(by), float), low, high))
 
     def _capacities(self) -> None:
-        """No more transactions of a class lose something than there are."""
+        """Add rows: no more transactions of a class lose something than there are."""
         number = 0
         for one in self.classes.classes:
             count = len(one.choices)
@@ -375,7 +379,7 @@ class _Program:
         return len(self.classes.having[self.classes.secrets[place]])
 
     def _secrets(self) -> None:
-        """Itemsets by their support; rules by their support if the last variable says so, else by their confidence."""
+        """Add rows that hide the secrets: itemsets by support, rules by support or confidence as a variable decides."""
         for place, secret in enumerate(self.classes.secrets):
             hits, thins = self.hits[place], self.thins[place]
             whole, ones = self._support(place), np.ones(len(self.hits[place]))
@@ -397,7 +401,7 @@ class _Program:
 
 
 def _hit_by(masks: Iterable[int], count: int) -> list[list[int]]:
-    """For each bit the numbers of the masks that have it."""
+    """For each bit, the places of the masks that have it."""
     found: list[list[int]] = [[] for _ in range(count)]
     for place, mask in enumerate(masks):
         left = mask

@@ -18,7 +18,7 @@ from discreet.verbs.hide.mining.frequent import Frequent, Itemset, frequent, lea
 from discreet.verbs.hide.transactions import Transactions, Words, all_ones
 
 Blocks = Callable[[], Iterable[Transactions]]
-"""Gives the blocks of all transactions, from the first one, each time that it is called."""
+"""Function that returns all blocks of the transactions, from the first one, at every call."""
 
 
 def frequent_in_blocks(blocks: Blocks, share: Number, *, longest: int | None = None) -> Frequent:
@@ -46,12 +46,12 @@ def frequent_in_blocks(blocks: Blocks, share: Number, *, longest: int | None = N
 
 
 def _in_order(itemsets: Iterable[Itemset]) -> list[tuple[str, ...]]:
-    """As sorted tuples, in the order of a depth first walk: each one after its own beginning."""
+    """Itemsets as sorted tuples in depth-first order: each after its own beginning."""
     return sorted(tuple(sorted(itemset)) for itemset in itemsets)
 
 
 def _count(block: Transactions, counted: dict[tuple[str, ...], int]) -> None:
-    """Add the supports in a block. Neighbours in the order share a beginning, of which the bits are kept."""
+    """Add the supports in a block. Neighbours in the order share a beginning, whose bits are reused."""
     path: list[str] = []
     held: list[Words] = [all_ones(block.rows)]
     nothing = np.zeros_like(held[0])
@@ -68,7 +68,7 @@ def _count(block: Transactions, counted: dict[tuple[str, ...], int]) -> None:
 
 
 def _tree(supports: dict[tuple[str, ...], int], least: int, rows: int, longest: int | None) -> Frequent:
-    """Counted itemsets, of which all parts are there too, as the tree that a miner makes."""
+    """Counted itemsets, with all their subsets, as the tree that a miner makes."""
     items = sorted((name for name, *rest in supports if not rest), key=lambda name: (supports[name,], name))
     number = {name: place for place, name in enumerate(items)}
     ranked = {tuple(sorted(number[name] for name in one)): support for one, support in supports.items()}
@@ -86,7 +86,7 @@ def _tree(supports: dict[tuple[str, ...], int], least: int, rows: int, longest: 
 
 
 def _evenly(blocks: Iterable[Transactions]) -> Iterator[Transactions]:
-    """The same, with a last block of less than half of the one before put together with it."""
+    """The blocks; a last block of less than half the size of the one before is merged with it."""
     held: list[Transactions] = []
     for block in blocks:
         held.append(block)

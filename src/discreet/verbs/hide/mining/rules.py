@@ -57,12 +57,6 @@ class Rules:
         names = self.frequent.names
         return {(names[a], names[c]): place for place, (_, a, c) in enumerate(self.nodes.tolist())}
 
-    @cached_property
-    def confidences(self) -> Array:
-        """The confidence of each rule, as a float."""
-        supports = self.frequent.nodes[:, 1]
-        return supports[self.nodes[:, 0]] / supports[self.nodes[:, 1]]
-
     def get(self, antecedent: Collection[str], consequent: Collection[str]) -> Rule | None:
         """One of these rules, or None if it is none of them."""
         place = self.pairs.get((frozenset(antecedent), frozenset(consequent)))

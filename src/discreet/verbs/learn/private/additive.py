@@ -22,12 +22,12 @@ _PASSES = 6
 _WEIGHING = Fraction(1, 5)
 """Share of the allowance for weighing columns against each other."""
 _LENGTH = 2.5
-"""What a row adds to a gradient is no longer than this."""
+"""Maximum length of a row's gradient."""
 _FIRST_WEIGHT = 0.55
-"""Columns say much of the same: each counts for about half, before they are weighed."""
+"""Initial weight of each column: columns say much of the same, so that each counts for about half."""
 _STEP, _MOMENTUM = 0.3, 0.7
 _CURVATURE = 0.65
-"""How much less certain predictions curve the loss than those by the shares of the classes."""
+"""Curvature of the loss at certain predictions, as a share of that at the shares of the classes."""
 _LEAST_SQUARE = 0.02
 
 
@@ -50,7 +50,7 @@ class Additive(PrivateLearner):
     name: ClassVar[str]
     target: str = parameter("Column to predict: one of a few declared values.", column="any")
     bins: int = parameter("Intervals of a column with bounds.", default=16, least=2, most=1000)
-    by: str | None = parameter("Column by which errors are told apart in the report.", default=None, column="any")
+    by: str | None = parameter("Column by whose values the report lists errors.", default=None, column="any")
 
     def fit(self, lesson: Lesson) -> Fitted:
         odds = measured_odds(lesson, 1 - _WEIGHING - REPORT)
@@ -66,8 +66,8 @@ class Additive(PrivateLearner):
     def how(self) -> tuple[str, ...]:
         """The steps of learning."""
         return (
-            "every column was counted by the target with exact noise; intervals that noise hides from each other were "
-            "joined, and log odds drawn towards those of all rows as far as noise explains them",
+            "every column was counted by the target with exact noise; intervals that the noise cannot "
+            "distinguish were merged, and log odds were shrunk towards those of all rows as far as noise explains them",
             f"columns were weighed against each other in {_PASSES} passes with noisy gradients",
         )
 

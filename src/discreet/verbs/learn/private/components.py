@@ -20,7 +20,7 @@ from discreet.verbs.learn.private.learner import Fitted, PrivateLearner
 from discreet.verbs.learn.private.meter import Lesson
 
 _FEWEST = 4.0
-"""The model says nothing if there are not this many deviations of rows."""
+"""Least number of rows for a model, in deviations of the noise."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import log2, sqrt
+from math import log, log2, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -25,10 +25,13 @@ _ROUNDS = 2
 _MOST_CELLS = 1 << 16
 _MOST_COLUMNS = 16
 _FEWEST = 3.0
-"""A cell counts for something from this many deviations of its noise."""
+"""Deviations of its noise that a cell has at least; more where there are so many cells that noise fills some."""
 _MOST_ROWS = 0.8
 """Share of the rows that should be in cells which noise does not hide."""
 _SETTLE = 50
+_DISTANCES = 1 << 22
+"""Distances between cells that a centre may begin in and all others: the fullest cells, and some of all others."""
+_MOVES = 20
 
 
 @declare(
@@ -69,7 +72,6 @@ class KMeans(PrivateLearner):
 
         counted = lesson.meter.histograms([cell], [side**many], _GRID)
         points, weights = _occupied(counted.sums.reshape((side,) * many), counted.deviation)
-        says_nothing = not len(weights)
         centres = _first_centres(points, weights, self.count, many)
         share = (1 - _GRID) / (2 * _ROUNDS)
         for _ in range(_ROUNDS):
@@ -93,9 +95,10 @@ class KMeans(PrivateLearner):
             told = held.sums > _FEWEST * (held.deviation + moved.deviation * sqrt(many))
             step = np.where(told[:, None], moved.sums.reshape(self.count, many) / enough[:, None], 0.0)
             centres = np.clip(centres + step, 0.0, 1.0)
+        says_nothing = not len(weights) or held.sums.sum() < 2 * _FEWEST * held.deviation * sqrt(self.count)
         features = tuple(one.feature for one in lesson.codings if isinstance(one.feature, NumberFeature))
         ordered = sorted(tuple(round(float(one), 9) for one in line) for line in centres)
-        return Fitted(Centres(features, tuple(ordered)), {}, says_nothing)
+        return Fitted(Centres(features, tuple(ordered)), {}, bool(says_nothing))
 
     def how(self) -> tuple[str, ...]:
         """The steps of learning."""
@@ -135,7 +138,7 @@ def _occupied(cells: Figures, deviation: float) -> tuple[Figures, Figures]:
     """
     total, side, many = float(cells.sum()), cells.shape[0], cells.ndim
     while True:
-        full = np.where(cells > _FEWEST * deviation, cells, 0.0)
+        full = np.where(cells > max(_FEWEST, log(cells.size) / sqrt(2)) * deviation, cells, 0.0)
         if full.sum() >= _MOST_ROWS * total or side == 2:
             places = np.argwhere(full > 0)
             return (places + 0.5) / side, full[full > 0]
@@ -146,20 +149,54 @@ def _occupied(cells: Figures, deviation: float) -> tuple[Figures, Figures]:
 
 
 def _first_centres(points: Figures, weights: Figures, count: int, columns: int) -> Figures:
-    """Centres of weighted points: each new one where most weight is far from all others, then plain Lloyd steps."""
+    """Centres of weighted points: each new one where it brings the squared distances down most, then Lloyd steps.
+
+    After that, as long as it helps, the centre that is missed least moves to where one is missed most.
+    """
     spread = (np.arange(count) + 0.5) / count
     if not len(points):
         return np.repeat(spread[:, None], columns, axis=1)
-    centres = [points[int(weights.argmax())]]
-    far = ((points - centres[0]) ** 2).sum(axis=1)
-    for place in range(1, count):
-        mass = weights * far
-        centres.append(points[int(mass.argmax())] if mass.any() else np.full(columns, spread[place]))
-        far = np.minimum(far, ((points - centres[-1]) ** 2).sum(axis=1))
-    found = np.array(centres)
+    order, many = np.argsort(-weights, kind="stable"), max(2, _DISTANCES // len(points))
+    seeds = points[np.unique(np.append(order[: many // 2], order[:: max(1, 2 * len(order) // many)]))]
+    apart = _squares(seeds, points)
+    centres = np.empty((0, columns))
+    for _ in range(count):
+        centres = np.append(centres, seeds[[_most_missed(centres, apart, points, weights)]], axis=0)
+    centres, total = _lloyd(centres, points, weights)
+    for _ in range(_MOVES):
+        others = [np.delete(centres, place, axis=0) for place in range(count)]
+        fewer = min(others, key=lambda one: _inertia(one, points, weights))
+        moved = np.append(fewer, seeds[[_most_missed(fewer, apart, points, weights)]], axis=0)
+        moved, reached = _lloyd(moved, points, weights)
+        if reached >= total:
+            break
+        centres, total = moved, reached
+    return centres
+
+
+def _squares(one: Figures, other: Figures) -> Figures:
+    """Squared distances of all points of one set to all of another."""
+    return np.asarray(sum((a[:, None] - b[None]) ** 2 for a, b in zip(one.T, other.T, strict=True)), np.float64)
+
+
+def _most_missed(centres: Figures, apart: Figures, points: Figures, weights: Figures) -> int:
+    """The seed that brings the squared distances down most as one more centre; ``apart``: its distances to points."""
+    far = _squares(centres, points).min(axis=0) if len(centres) else np.full(len(points), float(points.shape[1]))
+    return int((np.maximum(far - apart, 0.0) @ weights).argmax())
+
+
+def _inertia(centres: Figures, points: Figures, weights: Figures) -> float:
+    return float(_squares(centres, points).min(axis=0) @ weights)
+
+
+def _lloyd(centres: Figures, points: Figures, weights: Figures) -> tuple[Figures, float]:
+    """Centres moved to the middle of what is nearest to them, and the squared distances that are left."""
     for _ in range(_SETTLE):
-        whose = ((points[:, None, :] - found[None]) ** 2).sum(axis=2).argmin(axis=1)
-        held = np.bincount(whose, weights, count)
-        sums = np.stack([np.bincount(whose, weights * points[:, one], count) for one in range(columns)], axis=1)
-        found = np.where(held[:, None] > 0, sums / np.maximum(held, 1e-9)[:, None], found)
-    return found
+        whose = _squares(centres, points).argmin(axis=0)
+        held = np.bincount(whose, weights, len(centres))
+        sums = np.stack([np.bincount(whose, weights * one, len(centres)) for one in points.T], axis=1)
+        moved = np.where(held[:, None] > 0, sums / np.maximum(held, 1e-9)[:, None], centres)
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    return centres, _inertia(centres, points, weights)

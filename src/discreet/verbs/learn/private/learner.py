@@ -15,19 +15,29 @@ from typing import Any, ClassVar
 from discreet.budget.convert import largest_concentrated
 from discreet.core.card import Card
 from discreet.core.catalogue import check_parameters, parameter, parameterized, parameters_of
-from discreet.core.exact import Number, positive, probability
-from discreet.core.loss import Approximate, Concentrated, Loss, Pure
+from discreet.core.exact import Number
+from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.markup import tag
 from discreet.core.report import Picture
 from discreet.core.statement import Statement, weakness
 from discreet.core.table import Table
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.releases.method import Bench, Made, Method, Progress, kept_rows, loss_of, promised, rows_per_unit, silent
+from discreet.releases.method import (
+    Bench,
+    Made,
+    Method,
+    Progress,
+    kept_rows,
+    loss_with_delta,
+    promised,
+    rows_per_unit,
+    silent,
+)
 from discreet.verbs.learn.frame import features_of
 from discreet.verbs.learn.private.coding import Coding, coded_rows, target_coding
 from discreet.verbs.learn.private.meter import Allowance, Lesson, Meter, noise_for
-from discreet.verbs.learn.private.scoring import told
+from discreet.verbs.learn.private.scoring import report_sentence
 
 REPORT = Fraction(1, 20)
 """Share of the allowance for the error report."""
@@ -62,9 +72,9 @@ class PrivateLearner(Method[dict[str, Any]]):
     """Whether only columns with numbers are learnt from."""
     classes: ClassVar[bool] = True
     """Whether the target has few values; else it is a number."""
-    epsilon: Number | None = parameter("Privacy loss of a person.", default=None)
-    delta: Number | None = parameter("Delta; a small one allows far less noise.", default=None)
-    rho: Number | None = parameter("Concentrated privacy loss, instead of epsilon.", default=None)
+    epsilon: Number | None = parameter("Privacy loss ε per person.", default=None)
+    delta: Number | None = parameter("Delta (δ): even a small one allows far less noise.", default=None)
+    rho: Number | None = parameter("Concentrated privacy loss ρ, instead of epsilon.", default=None)
     columns: Sequence[str] = parameter("Columns to learn from; default: all but the target.", default=(), clause="on")
 
     def __post_init__(self) -> None:
@@ -83,22 +93,15 @@ class PrivateLearner(Method[dict[str, Any]]):
         return {name: value for name, value in plain.items() if name not in ("epsilon", "delta", "rho")}
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Pure | Concentrated | Approximate:
         """The promised loss."""
-        if self.delta is None or self.delta == 0:
-            return loss_of(self.epsilon, self.rho)
-        if self.epsilon is None or self.rho is not None:
-            raise BadInput("A delta needs an epsilon.", hint="Such as epsilon=1 delta=1e-9.")
-        return Approximate(positive(self.epsilon, "epsilon"), probability(self.delta, "delta"))
+        return loss_with_delta(self.epsilon, self.delta, self.rho)
 
     @property
     def allowance(self) -> Allowance:
         """The allowance of the meter: of (ε, δ) the largest ρ that is within it."""
         loss = self.loss
-        if isinstance(loss, Approximate):
-            return largest_concentrated(loss)
-        assert isinstance(loss, Pure | Concentrated)  # noqa: S101  # there is no other
-        return loss
+        return largest_concentrated(loss) if isinstance(loss, Approximate) else loss
 
     def codings(self, card: Card) -> tuple[Coding, ...]:
         """The codings of the columns to learn from."""
@@ -131,12 +134,13 @@ class PrivateLearner(Method[dict[str, Any]]):
         self.require_columns(codings)
         if (by := getattr(self, "by", None)) and by not in {one.feature.name for one in codings}:
             raise BadInput(
-                f"{by!r} is not learnt from, so errors are not told apart by it.", hint="Name it in columns."
+                f"Errors cannot be reported by {by!r}, since the model is not learnt from it.",
+                hint="Name it in columns.",
             )
         noise = noise_for(self.allowance, self.least_share, rows_per_unit(card), len(codings), len(codings))
         if sqrt(noise.variance) > _WIDEST:
             raise BadInput(
-                f"{self.loss} is so small that at this price the model would say nothing: it would be pure noise.",
+                f"{self.loss} is so small that the model would be pure noise.",
                 hint="Spend more, or learn from fewer columns.",
             )
         caveats = ["What a model says of everyone it also says of a person, whether their row is in the table or not."]
@@ -190,7 +194,13 @@ class PrivateLearner(Method[dict[str, Any]]):
         from discreet.verbs.learn.private.load import load_model  # which knows all models, of which some are ours
 
         payload = self.run(table, bench.entropy, bench.progress)
-        said = (_NOTHING,) if payload["says_nothing"] else (told(payload["report"]),) if payload["report"] else ()
+        said = (
+            (_NOTHING,)
+            if payload["says_nothing"]
+            else (report_sentence(payload["report"]),)
+            if payload["report"]
+            else ()
+        )
         model = load_model(payload)
         return Made(
             payload,

@@ -23,14 +23,14 @@ _PASSES = 8
 _PRODUCTS = Fraction(1, 4)
 """Share of the allowance for the products, which say how long a step may be in each direction."""
 _LENGTH = 2.0
-"""What a row adds to a gradient is no longer than this."""
+"""Maximum length of a row's gradient."""
 _CURVATURE = 0.15
-"""What a row adds to the curvature, on average: p (1 - p)."""
+"""Average contribution of a row to the curvature: p (1 - p)."""
 _STEP = 0.7
 _FEWEST = 4.0
-"""The model says nothing if there are not this many deviations of rows."""
+"""Least number of rows for a model, in deviations of the noise."""
 _EDGE = 0.3
-"""Curvature that is taken for granted in every direction, in units of the noise."""
+"""Curvature that is assumed in every direction, in units of the noise."""
 
 
 @declare(
@@ -49,7 +49,7 @@ class Logistic(PrivateLearner):
 
     name: ClassVar[str]
     target: str = parameter("Column to predict: one of a few declared values.", column="any")
-    by: str | None = parameter("Column by which errors are told apart in the report.", default=None, column="any")
+    by: str | None = parameter("Column by whose values the report lists errors.", default=None, column="any")
 
     def require_columns(self, codings: Sequence[Coding]) -> None:
         require_terms(codings)
@@ -68,8 +68,8 @@ class Logistic(PrivateLearner):
 
             def slots(part: slice, scorer: Scorer = scorer) -> Slots:
                 wrong = scorer.wrong(lesson.rows, part)
-                every = [design.slots(lesson.rows, part, one) for one in wrong]
-                return [(at * scores + place, value) for place, own in enumerate(every) for at, value in own]
+                every = zip(*(design.slots(lesson.rows, part, one) for one in wrong), strict=True)
+                return [(at * scores + place, value) for own in every for place, (at, value) in enumerate(own)]
 
             found = lesson.meter.sums(slots, size * scores, _LENGTH, share)
             floor = _EDGE * (_CURVATURE * wide + 2 * found.deviation)
@@ -87,6 +87,6 @@ class Logistic(PrivateLearner):
         """The steps of learning."""
         return (
             "sums of products of all pairs of columns were measured with exact noise",
-            f"{_PASSES} gradients were measured with exact noise, each row's part cut to a length of {_LENGTH:g}; the "
+            f"{_PASSES} gradients were measured with exact noise, each row's part clipped to {_LENGTH:g}; the "
             "later coefficients were averaged",
         )

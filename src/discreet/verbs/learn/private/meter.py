@@ -8,7 +8,8 @@ rows are added up, whatever a learner says:
 * a row adds 1 to one cell of each histogram, so c histograms change by c in all for a row, and by √c in Euclidean
   distance;
 * any other vector is shortened to a declared length, put on a grid by rounding towards zero, and then its length is
-  worked out again in whole numbers: a row whose vector is still too long adds nothing;
+  worked out again in whole numbers: a row whose vector is still too long adds nothing, and neither does one that names
+  a place twice, where two entries would add up to more than their length;
 * products are of whole numbers of a row that are clamped one by one, and a row whose numbers are too long adds nothing.
 
 Of a row, floats are used for functions of that row alone, with operations that give the same result wherever the row
@@ -45,7 +46,8 @@ from discreet.verbs.learn.private.coding import CodedRows, Codes, Coding
 
 Allowance: TypeAlias = Pure | Concentrated
 Slots: TypeAlias = Sequence[tuple[Codes, Figures]]
-"""The vectors of some rows: entry by entry, the place and the value in each row; all other places are 0."""
+"""The vectors of some rows: entry by entry, the place and the value in each row; all other places are 0. Places of a
+row rise from entry to entry: a row in which they do not adds nothing."""
 GRID = 1 << 16
 """Steps of the grid in the longest vector."""
 _LARGEST = 2**53
@@ -90,7 +92,7 @@ class Meter:
         for part in self._rows.parts():
             entries = slots(part)
             limit = length if euclidean else length * sqrt(len(entries))
-            for at, steps in _on_grid(entries, limit, euclidean=euclidean):
+            for at, steps in _on_grid(entries, size, limit, euclidean=euclidean):
                 total += np.bincount(at, steps, size)
         found = self._noisy(_exact(total), GRID, GRID**2, share)
         return Noisy(found.sums * (limit / GRID), found.deviation * (limit / GRID))
@@ -108,7 +110,7 @@ class Meter:
             raise NoPromise("A product of two numbers cannot be added up twice in one measurement.")
         held: Figures | None = None
         for part in self._rows.parts():
-            rows = np.clip(entries(part), -unit, unit)
+            rows = np.clip(entries(part), -unit, unit).astype(np.int64)
             there = ((rows**2).sum(axis=1) <= most * unit**2) & (np.abs(rows).sum(axis=1) <= most * unit)
             rows = rows[there].astype(np.float64)
             held = rows.T @ rows + (0.0 if held is None else held)
@@ -158,7 +160,9 @@ def noise_for(allowance: Allowance, share: Fraction, most: int, total: int, squa
     return DiscreteGaussian(round_up(Fraction(most**2 * squares) / (2 * allowance.rho * share)))
 
 
-def _on_grid(entries: Slots, limit: float, *, euclidean: bool) -> Iterator[tuple[Codes, NDArray[np.int64]]]:
+def _on_grid(
+    entries: Slots, places: int, limit: float, *, euclidean: bool
+) -> Iterator[tuple[Codes, NDArray[np.int64]]]:
     """The vectors in steps of the grid, none longer than ``GRID`` steps.
 
     Rounding goes towards zero, which makes no vector longer; what floats made of it is checked in whole numbers.
@@ -171,9 +175,12 @@ def _on_grid(entries: Slots, limit: float, *, euclidean: bool) -> Iterator[tuple
     steps = [np.trunc(np.nan_to_num(value * factor, nan=0.0, posinf=0.0, neginf=0.0)) for _, value in entries]
     whole = [np.clip(one, -GRID, GRID).astype(np.int64) for one in steps]
     size = np.zeros(len(norm), np.int64)
-    for one in whole:
+    there, last = np.ones(len(norm), np.bool_), np.full(len(norm), -1, np.int64)
+    for (at, _), one in zip(entries, whole, strict=True):
         size += one * one if euclidean else np.abs(one)
-    there = size <= (GRID * GRID if euclidean else GRID)
+        there &= at > last
+        last = at
+    there &= (size <= (GRID * GRID if euclidean else GRID)) & (last < places)
     for (at, _), one in zip(entries, whole, strict=True):
         yield at[there], one[there]
 

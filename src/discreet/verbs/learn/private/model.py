@@ -1,4 +1,4 @@
-"""Additive models as readable data: for each column a table or a slope, which are added up.
+"""Additive models as readable data: a table or a slope for each column, whose contributions are summed.
 
 Naive Bayes, logistic regression, linear regression and boosted additive models are all of this form, so one model
 predicts for all of them.
@@ -33,22 +33,22 @@ _SHOWN = 30
 
 @dataclass(frozen=True)
 class Term:
-    """What one column adds to the score of each class but the first, or to a number."""
+    """Contribution of one column to the score of each class but the first, or to a predicted number."""
 
     feature: Feature
     edges: tuple[float, ...] = ()
     weights: tuple[tuple[float, ...], ...] = ()
-    """For each code (value or interval, the last for a missing value) what is added to each score."""
+    """For each code (value or interval, the last for a missing value), the contribution to each score."""
     slope: tuple[float, ...] = ()
-    """What a number, which goes from -1 to 1 between its bounds, is multiplied by in each score."""
+    """For each score, the coefficient of a number, which goes from -1 to 1 between its bounds."""
 
     @property
     def coding(self) -> Coding:
-        """How a value finds its weight."""
+        """The coding that maps values to weights."""
         return Coding(self.feature, self.edges)
 
     def added(self, rows: pa.Table, scores: int) -> Figures:
-        """What is added for each row: rows × scores."""
+        """The contributions to each row's scores: rows × scores."""
         cells = cells_of(rows, self.feature.name)
         found = np.zeros((rows.num_rows, scores))
         if self.weights:
@@ -60,7 +60,7 @@ class Term:
         return found
 
     def lines(self) -> list[tuple[str, tuple[float, ...]]]:
-        """Each weight with what it is for."""
+        """Each weight with the value that it belongs to."""
         name, coding = self.feature.name, self.coding
         found = [(f"{name} = {coding.label(code)}", one) for code, one in enumerate(self.weights)]
         return [*found, *([(f"{name}, from -1 to 1", self.slope)] if self.slope else [])]
@@ -87,9 +87,9 @@ class Term:
         sizes = {len(one) for one in (*made.weights, *([made.slope] if made.slope else []))}
         numbers = isinstance(made.feature, NumberFeature)
         if sizes - {scores} or (made.weights and len(made.weights) != made.coding.size):
-            raise BadInput(f"The term of {made.feature.name!r} has not the weights that its values need.")
+            raise BadInput(f"The term of {made.feature.name!r} needs one weight per value.")
         if (not numbers and (made.slope or made.edges)) or list(made.edges) != sorted(set(made.edges)):
-            raise BadInput(f"The term of {made.feature.name!r} is no function of its values.")
+            raise BadInput(f"The term of {made.feature.name!r} is not a valid function of its values.")
         return made
 
 
@@ -100,7 +100,7 @@ class AdditiveModel:
     kind: ClassVar[str] = "additive"
     target: Feature
     base: tuple[float, ...]
-    """The score of each class but the first, or the number, before anything is added."""
+    """The score of each class but the first, or the number, without any contribution."""
     terms: tuple[Term, ...]
 
     @property
@@ -147,7 +147,7 @@ class AdditiveModel:
         read = fields(data, "an additive model", kind=str, target=dict, base=list, terms=list)
         target, base = read_feature(read["target"]), _numbers(read["base"])
         if len(base) != (len(target.values) - 1 if isinstance(target, CategoryFeature) else 1):
-            raise BadInput("An additive model has a score for each class but the first, or one for a number.")
+            raise BadInput("An additive model needs a base score for each class but the first, or one for a number.")
         return cls(target, base, tuple(Term.from_dict(one, len(base)) for one in read["terms"]))
 
     def picture(self) -> Picture:
@@ -179,5 +179,5 @@ def _numbers(data: Sequence[object]) -> tuple[float, ...]:
     if not isinstance(data, list | tuple) or not all(
         isinstance(one, int | float) and not isinstance(one, bool) for one in data
     ):
-        raise BadInput("A model has a list of numbers here.")
+        raise BadInput("Expected a list of finite numbers in a model.")
     return tuple(float(one) for one in data)

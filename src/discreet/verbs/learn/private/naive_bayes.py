@@ -30,7 +30,7 @@ class NaiveBayes(PrivateLearner):
     target: str = parameter("Column to predict: one of a few declared values.", column="any")
     numbers: Literal["binned", "gaussian"] = parameter("How numbers are distributed in a class.", default="binned")
     bins: int = parameter("Intervals of a column with bounds.", default=16, least=2, most=1000)
-    by: str | None = parameter("Column by which errors are told apart in the report.", default=None, column="any")
+    by: str | None = parameter("Column by whose values the report lists errors.", default=None, column="any")
 
     def fit(self, lesson: Lesson) -> Fitted:
         odds = measured_odds(lesson, 1 - REPORT, normal=self.numbers == "gaussian")
@@ -46,4 +46,4 @@ class NaiveBayes(PrivateLearner):
         counted = "every column was counted by the target with exact noise"
         if self.numbers == "gaussian":
             counted += "; of numbers, a normal distribution was fitted to the noisy counts of each class"
-        return (f"{counted}; log odds were drawn towards those of all rows as far as noise explains them",)
+        return (f"{counted}; log odds were shrunk towards those of all rows as far as noise explains them",)

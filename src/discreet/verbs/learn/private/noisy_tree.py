@@ -53,9 +53,9 @@ class NoisyTree(PrivateLearner):
 
     name: ClassVar[str]
     target: str = parameter("Column to predict: one of a few declared values.", column="any")
-    depth: int = parameter("Number of tests on the way to an answer.", default=4, least=1, most=10)
+    depth: int = parameter("Maximum number of tests per path.", default=4, least=1, most=10)
     bins: int = parameter("Intervals of a column with bounds.", default=16, least=2, most=1000)
-    by: str | None = parameter("Column by which errors are told apart in the report.", default=None, column="any")
+    by: str | None = parameter("Column by whose values the report lists errors.", default=None, column="any")
 
     @property
     def least_share(self) -> Fraction:

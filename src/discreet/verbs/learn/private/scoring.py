@@ -27,7 +27,7 @@ _EXP = np.exp(-np.arange(2 * _MOST_SCORE * STEPS + 1) / STEPS)
 _BINS = 20
 """Intervals of probability in which predictions are compared with the truth."""
 CONFIDENCE = 1.96
-"""Deviations within which a noisy figure is in 95 of 100 cases."""
+"""Half-width of a 95 % interval, in deviations."""
 
 
 MEASURED_ON = "the rows that the model was learnt from"
@@ -128,7 +128,7 @@ def _figures(counts: Figures, deviation: float, groups: int) -> dict[str, float 
     return {"rows": rows, "accuracy": accuracy, "accuracy_error": error, **(figures if told else {})}
 
 
-def told(report: Mapping[str, Any]) -> str:
+def report_sentence(report: Mapping[str, Any]) -> str:
     """A report in a sentence."""
     if report.get("r2") is not None:
         return f"R² is {report['r2']:.3f} ± {report['r2_error']:.3f} on {MEASURED_ON}, measured with noise."

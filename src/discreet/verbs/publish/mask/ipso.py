@@ -38,7 +38,7 @@ _LARGEST = 0.5 - 1e-9
 
 @declare(MASKING, "ipso", paper="Burridge 2003")
 class Ipso(Checked):
-    """Confidential numbers drawn from their regression on columns that stay as they are."""
+    """Confidential numbers drawn from their regression on columns that stay unchanged."""
 
     name: ClassVar[str]
     version: Literal["A", "B", "C"] = parameter("Statistics that a regression on the release reproduces.", default="C")

@@ -39,7 +39,7 @@ from discreet.verbs.publish.mask.values import Array, Cells, with_column
 
 @declare(MASKING, "microaggregate", example="microaggregate k=5", paper="Domingo-Ferrer and Torra 2005")
 class Microaggregate:
-    """Groups of at least k records that lie together, and in every group one record for all.
+    """Groups of at least k similar records; every record gets the values of the centre of its group.
 
     ``algorithm``: ``optimal`` is for one column at a time. ``blocks``: columns are grouped this many at a time, or in
     these blocks, each by itself; by default all together.

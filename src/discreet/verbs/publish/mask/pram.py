@@ -31,7 +31,7 @@ _MOST = 1000
 
 @declare(MASKING, "pram", example="pram keep=0.8", paper="Gouweleeuw and others 1998", extra="tabulate")
 class Pram:
-    """Post-randomisation: categories change at random, by a matrix of chances.
+    """Post-randomisation: categories change at random, by a transition matrix.
 
     ``keep`` is the chance that a value stays, or ``matrices`` has the matrix of each column, by name, its rows and
     columns in the order of the card's categories (or of the values, sorted). ``keep`` is at least 1 in the number of

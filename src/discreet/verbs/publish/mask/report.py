@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import NUMBERS, Kind
-from discreet.core.report import Axis, Picture, bars, beside, curves, shortened
+from discreet.core.report import Axis, Picture, bars, curves, grouped_bars, shortened
 from discreet.core.table import Table
 
 _STEPS = 12
@@ -137,7 +137,7 @@ def _bars(name: str, labels: Sequence[str], shares: Mapping[str, Sequence[float]
     """A bar per label; for the holder two, the original's and the release's."""
     title = f"{name}, per cent of the rows"
     if len(shares) > 1:
-        return beside(title, labels, shares, caption=caption)
+        return grouped_bars(title, labels, shares, caption=caption)
     (values,) = shares.values()
     return bars(title, labels, values, caption=caption)
 

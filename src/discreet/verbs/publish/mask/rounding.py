@@ -71,5 +71,5 @@ class Round(Checked):
         if not isinstance(self.base, Mapping):
             return dict.fromkeys(names, self.base)
         if set(names) != set(named):
-            raise BadInput(f"Bases are given of {', '.join(named)}, and columns are {', '.join(names)}.")
+            raise BadInput(f"Bases are given for {', '.join(named)}, but the columns are {', '.join(names)}.")
         return dict(self.base)

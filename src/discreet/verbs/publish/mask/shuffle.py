@@ -28,7 +28,7 @@ from discreet.verbs.publish.mask.values import Array, reorder, with_column
 
 @declare(MASKING, "shuffle", paper="Muralidhar and Sarathy 2006", extra="attack")
 class Shuffle:
-    """Values dealt out again by a model of their ranks, depending on columns that stay as they are."""
+    """Values reassigned by a model of their ranks, depending on columns that stay unchanged."""
 
     name: ClassVar[str]
     columns: Sequence[str] = parameter("Columns to mask; default: all quasi-identifiers.", default=(), clause="on")

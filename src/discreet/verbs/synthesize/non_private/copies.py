@@ -40,8 +40,7 @@ COPY = "copy"
 
 @dataclass(frozen=True)
 class Copies:
-    """``copies`` tables by one synthesizer, independently drawn, in one release: the column ``copy`` tells them
-    apart."""
+    """Several independent tables by one synthesizer in one release; the column ``copy`` numbers them."""
 
     method: Synthesizer
     copies: int = parameter("Number of tables to draw.", default=5, least=2)
@@ -111,7 +110,7 @@ def combine_copies(
     *,
     ratio: float = 1.0,
 ) -> Combined:
-    """One estimate of those that were computed on each copy, with the variances that were computed with them.
+    """Combine the estimates that were computed on each copy, and their variances, into one estimate.
 
     ``kind`` says how the copies were made: *partial* if some columns were kept, *full* if none was and the synthesizer
     is ``proper``, *simple* if none was and it is not. ``ratio`` is the number of rows of a copy by that of the table.

@@ -23,7 +23,7 @@ from discreet.verbs.synthesize.non_private.synthesizer import LEAST, ColumnRoles
 
 @dataclass(frozen=True)
 class Redrawn:
-    """Rows made by ``method``; where it names no columns, all numbers are made that are not given."""
+    """Rows with numbers redrawn by ``method``; if it names no columns, all that are not given."""
 
     method: Ipso | Resample
 

@@ -75,7 +75,7 @@ class AuditResult:
 
 
 def audit(release: Release[pa.Table], holder: pa.Table | None = None, *, progress: Progress = silent) -> AuditResult:
-    """What an intruder can compute of every hidden cell of a released table.
+    """What an intruder can compute for every hidden cell of a released table.
 
     ``holder`` is the file that its holder kept: with it the intervals are also compared with what the rules ask for.
     """

@@ -41,7 +41,7 @@ _STIFF = 1e-6
 
 @declare(TABLE_METHODS, "adjust", paper="Dandekar and Cox 2002; Castro 2006", extra="tabulate")
 class Adjust:
-    """Print sensitive figures far enough off, and change the others as little as makes the table add up."""
+    """Move sensitive figures far enough from the truth, and others as little as the table needs to add up."""
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = True

@@ -28,7 +28,7 @@ _ROUNDS = 100
 
 @declare(TABLE_METHODS, "cell-key", example="cell-key most=5 variance=2", paper="Fraser and Wooton 2005")
 class CellKeys:
-    """Perturb each count at random (p-table), and the same count of the same people always in the same way.
+    """Perturb each count at random (p-table); a count of the same people is always perturbed in the same way.
 
     The changes of each count, from -``most`` to ``most``, have mean 0 and this ``variance``. No count becomes negative,
     none becomes 1 to ``never``, and a 0 stays 0. Of all distributions that do that, each is the one of maximum entropy:

@@ -27,7 +27,7 @@ _EXACT = 1e-9
 
 @declare(TABLE_METHODS, "factors", example="factors least=10% most=25%", paper="Evans, Zayatz and Slanta 1998")
 class Multiply:
-    """Multiply what each respondent contributes by a factor of their own, before it is added up.
+    """Multiply each respondent's contribution by a random factor of their own before it is summed.
 
     A factor is 1 + s or 1 - s by a fair coin, with s from ``least`` to ``most``; ``ramp``: values near ``least`` are
     likelier, falling in a line to 0 at ``most``; ``uniform``: all are as likely.

@@ -35,7 +35,7 @@ from discreet.verbs.tabulate.tables.crosstable import Numbers
 
 @declare(TABLE_METHODS, "swap", example="swap areas=region risk=age,sex", paper="Shlomo, Tudor and Groom 2010")
 class SwapRecords:
-    """Let those who stand out where they live change places with others like them, and add up then."""
+    """Swap households that stand out in their area with similar ones elsewhere, then tabulate."""
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = False

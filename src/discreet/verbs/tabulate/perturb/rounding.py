@@ -39,7 +39,7 @@ _TOLD = 5_000
 
 @declare(TABLE_METHODS, "round", example="round base=5", extra="tabulate")
 class Round:
-    """Print multiples of a base instead of figures."""
+    """Publish multiples of a base instead of exact figures."""
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = False

@@ -32,7 +32,7 @@ _KINDS = {"": "shown", "added": "hidden", "sensitive": "sensitive"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableHolder:
-    """The true table beside what is printed of it."""
+    """The holder's copy of a table: its true figures beside the published ones."""
 
     cells: Cells
     protection: Protection

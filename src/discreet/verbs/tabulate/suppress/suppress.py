@@ -26,7 +26,7 @@ _MODULAR_UP_TO = 200_000
 
 @declare(TABLE_METHODS, "suppress", rank=0, paper="Fischetti and Salazar 1999", extra="tabulate")
 class Suppress:
-    """Hide the sensitive cells, and as little else as keeps them from being computed."""
+    """Suppress the sensitive cells, and as few others as possible so that they cannot be computed."""
 
     name: ClassVar[str]
     needs_sensitivity_rules: ClassVar[bool] = True
