@@ -516,6 +516,30 @@ def a_value_that_changed_beside_a_stable_one(folder):
     return made
 
 
+def _with_a_lasting_hobby(folder, rows):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(COLUMNS, "hobby", 'kind = "text"\nrole = "sensitive"\ncategories = ["x", "y"]')
+        opened(folder, rows)
+    card = folder / "p.toml"
+    card.write_text(card.read_text().replace("rows_per_unit", 'stable = ["hobby"]\nrows_per_unit'))
+    return dc.read(folder / "p.parquet", card=card)
+
+
+@expect("not checked")
+def what_figures_of_another_state_say_of_a_column_that_never_changes(folder):
+    """All of 75 have hobby x, by those of them with flu; an illness changes; those of 60 are told, and all of 60 or
+    more: what is left are two of 79 with hobby y."""
+    groups = [(5, 75, "x", "flu"), (2, 79, "y", "flu")]
+    groups += [(5, age, hobby, ill) for age in (60, 30) for hobby in "xy" for ill in ILL]
+    rows = [{"age": age, "hobby": hobby, "ill": ill} for count, age, hobby, ill in groups for _ in range(count)]
+    rows = [{"id": n, **row} for n, row in enumerate(rows)]
+    table(_with_a_lasting_hobby(folder, rows).where("age = 75 OR id = 7").where("ill <> 'hiv'"), "hobby", rules="min=2")
+    rows[7]["ill"] = another(rows[7]["ill"])
+    read = _with_a_lasting_hobby(folder, rows)
+    table(read.where("age = 60"), "hobby × ill", rules="min=2")
+    return table(read.where("age >= 60"), "hobby", rules="min=2")
+
+
 @expect("not checked")
 def a_table_of_which_half_is_in_the_state_before(folder):
     """A disease of town A is changed and changed back: only the illnesses of the table in between are as they were."""
