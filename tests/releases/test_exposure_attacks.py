@@ -154,6 +154,19 @@ def test_rows_may_be_chosen_by_the_query_of_an_address(tmp_path, postgres, postg
     assert outcome_of(lambda folder: table(dc.read(address, folder / "p.toml")), tmp_path) == outcome
 
 
+def test_rows_chosen_again_after_the_query_of_an_address(tmp_path, postgres, postgres_address, fresh):
+    """Whoever has hiv is chosen by the query: no one knows who that is, whatever else they are chosen by."""
+    name = fresh()
+    rows = people(120)
+    rows[0]["ill"] = "hiv"
+    table(opened(tmp_path, rows))
+    postgres.load(name, pa.Table.from_pylist(rows))
+    for query, outcome in (("ill = 'hiv'", "not checked"), ("age > 0", "refused")):
+        address = f"{postgres_address}#SELECT * FROM {name} WHERE {query}"
+        read = dc.read(address, tmp_path / "p.toml").where(YOUNG).where("ill = 'hiv'")
+        assert outcome_of(lambda folder, read=read: table(read, "town", rules="min=2"), tmp_path) == outcome
+
+
 # -- tables of one release
 
 
