@@ -140,7 +140,7 @@ def upgrade(folder: str | Path, backup: Path | None = None, *, database_backed_u
                 hint="Back up that database (pg_dump), then confirm with --database-is-backed-up.",
             )
     else:
-        named = f"{workspace.folder.name}-before-upgrade-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.tar"
+        named = f"{workspace.folder.name}-before-upgrade-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S%fZ}.tar"
         file = backup or workspace.folder.with_name(named)
         back_up(workspace.folder, file, as_stored=True)
     for one in due:
