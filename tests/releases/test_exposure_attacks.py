@@ -335,6 +335,21 @@ def test_an_income_in_a_town_in_which_no_other_has_any_is_refused(tmp_path, boun
         table(where(read, YOUNG), "town", value="income", rules="min=3")
 
 
+@pytest.mark.parametrize(("least", "outcome"), [(0, "refused"), (-1000, "refused"), (-1_000_000, "passed")])
+def test_an_income_beside_two_small_ones_that_may_be_negative(tmp_path, least, outcome):
+    """Three of 79 or more, of three sectors, have 100,080 together: nobody can have lost more than the card says."""
+    rows = [row | {"sector": "abc"[row["id"] % 3]} for row in paid(120)]
+    for row, income in zip(rows, (100_000, 50, 30), strict=False):
+        row |= {"town": "A", "age": 79, "income": income}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(COLUMNS, "income", f'kind = "integer"\nrole = "sensitive"\nbounds = [{least}, 1000000]')
+        read = opened(tmp_path, rows)
+    table(read, "sector × ill")
+    table(read, "town", value="income", rules="min=3")
+    attack = lambda folder: table(where(read, YOUNG), "town", value="income", rules="min=3")  # noqa: E731
+    assert outcome_of(attack, tmp_path) == outcome
+
+
 @expect("refused")
 def an_income_that_one_contributor_could_estimate_before(folder):
     """Whoever has most of E knows nearly what the next one has; now everybody knows it."""
