@@ -92,7 +92,12 @@ class Line:
                 caller.close()
                 continue
             inside = socket.socket(socket.AF_UNIX)
-            inside.connect(self._inside)
+            try:
+                inside.connect(self._inside)
+            except OSError:  # the server has too many callers just now
+                inside.close()
+                caller.close()
+                continue
             self._ends |= {caller, inside}
             for pair in ((caller, inside), (inside, caller)):
                 threading.Thread(target=self._pass_on, args=pair, daemon=True).start()

@@ -185,7 +185,7 @@ class Runner:
                 return
             except (DiscreetError, OSError) as error:
                 if time.monotonic() > until or self._at_once.wait(_LOOK):
-                    raise  # the job is orphaned: whoever comes next takes it over
+                    raise  # the job is orphaned: the next service takes it over
                 away = away or isinstance(error, Unreachable)
 
     def _close(self, claim: Claim, end: _End, why: str, peak: int, *, away: bool) -> None:
