@@ -154,6 +154,19 @@ def test_rows_may_be_chosen_by_the_query_of_an_address(tmp_path, postgres, postg
     assert outcome_of(lambda folder: table(dc.read(address, folder / "p.toml")), tmp_path) == outcome
 
 
+def test_rows_chosen_again_after_the_query_of_an_address(tmp_path, postgres, postgres_address, fresh):
+    """Whoever has hiv is chosen by the query: no one knows who that is, whatever else they are chosen by."""
+    name = fresh()
+    rows = people(120)
+    rows[0]["ill"] = "hiv"
+    table(opened(tmp_path, rows))
+    postgres.load(name, pa.Table.from_pylist(rows))
+    for query, outcome in (("ill = 'hiv'", "not checked"), ("age > 0", "refused")):
+        address = f"{postgres_address}#SELECT * FROM {name} WHERE {query}"
+        read = dc.read(address, tmp_path / "p.toml").where(YOUNG).where("ill = 'hiv'")
+        assert outcome_of(lambda folder, read=read: table(read, "town", rules="min=2"), tmp_path) == outcome
+
+
 # -- tables of one release
 
 
@@ -514,6 +527,30 @@ def a_value_that_changed_beside_a_stable_one(folder):
         read = dc.read(folder / "p.parquet", card=card)
         made = table(where(read, YOUNG) if changed else read, "town × ill; town × hobby")
     return made
+
+
+def _with_a_lasting_hobby(folder, rows):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(COLUMNS, "hobby", 'kind = "text"\nrole = "sensitive"\ncategories = ["x", "y"]')
+        opened(folder, rows)
+    card = folder / "p.toml"
+    card.write_text(card.read_text().replace("rows_per_unit", 'stable = ["hobby"]\nrows_per_unit'))
+    return dc.read(folder / "p.parquet", card=card)
+
+
+@expect("not checked")
+def what_figures_of_another_state_say_of_a_column_that_never_changes(folder):
+    """All of 75 have hobby x, by those of them with flu; an illness changes; those of 60 are told, and all of 60 or
+    more: what is left are two of 79 with hobby y."""
+    groups = [(5, 75, "x", "flu"), (2, 79, "y", "flu")]
+    groups += [(5, age, hobby, ill) for age in (60, 30) for hobby in "xy" for ill in ILL]
+    rows = [{"age": age, "hobby": hobby, "ill": ill} for count, age, hobby, ill in groups for _ in range(count)]
+    rows = [{"id": n, **row} for n, row in enumerate(rows)]
+    table(_with_a_lasting_hobby(folder, rows).where("age = 75 OR id = 7").where("ill <> 'hiv'"), "hobby", rules="min=2")
+    rows[7]["ill"] = another(rows[7]["ill"])
+    read = _with_a_lasting_hobby(folder, rows)
+    table(read.where("age = 60"), "hobby × ill", rules="min=2")
+    return table(read.where("age >= 60"), "hobby", rules="min=2")
 
 
 @expect("not checked")

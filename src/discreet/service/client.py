@@ -15,7 +15,7 @@ import ssl
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -243,12 +243,12 @@ class Remote:
         found = self._json("POST", "/v1/ask", {"questions": list(questions), **given})["answers"]
         return [
             Answer(
-                self._downloaded(one["id"]),
+                _named(self._downloaded(one["id"]), question, [column["name"] for column in one["answer"]["columns"]]),
                 one["id"],
                 {table: _left(left) for table, left in one["left"].items()},
                 one["free"],
             )
-            for one in found
+            for question, one in zip(questions, found, strict=True)
         ]
 
     def _downloaded(self, release: str) -> Release[Any]:
@@ -408,6 +408,14 @@ def quote_of(said: Mapping[str, Any]) -> Quote:
     """A price as the service tells it."""
     loss, left = losses.from_dict(said["loss"]), losses.from_dict(said["left"])
     return Quote(loss, said["errors"], left, said["answered"], tuple(said["synthetic"]), said["columns"])
+
+
+def _named(release: Release[Any], question: str, columns: Sequence[str]) -> Release[Any]:
+    """An answer under the names that this question has for its columns: it may have been made for another text."""
+    if release.recipe.parameters.get("question") == question:
+        return release
+    recipe = replace(release.recipe, parameters={**release.recipe.parameters, "question": question})
+    return replace(release, payload=release.payload.rename_columns(columns), recipe=recipe)
 
 
 def _left(said: Mapping[str, Any]) -> Left:

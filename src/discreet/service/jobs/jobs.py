@@ -19,6 +19,7 @@ from typing import Any
 from discreet.core.release import load_papers
 from discreet.curator.people.state import State
 from discreet.curator.release_index import LEARNT, Shelf, Shelved
+from discreet.curator.upgrading import databases
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
@@ -52,7 +53,8 @@ class Jobs:
         self._queue = Queue(state, limits)
         self._places = Places(self._workspace.folder)
         self._runners = [
-            Runner(self._queue, self._task, self._put_away, self._places.clear, patience) for _ in range(limits.at_once)
+            Runner(self._queue, self._task, self._put_away, self._places.clear, self._superseded, patience=patience)
+            for _ in range(limits.at_once)
         ]
 
     def submit(self, spec: Spec, by: str, *, key: str | None = None, request: str = "") -> Job:
@@ -135,6 +137,10 @@ class Jobs:
         run = self._places.run(job.id, claim.run)
         where = str(self._workspace.folder)
         return Task(job.id, where, job.kind, job.table, job.spec, str(run.folder), str(attacked))
+
+    def _superseded(self) -> bool:
+        """Whether a later discreet has upgraded the workspace, so that nothing can be released from here any more."""
+        return any(one.superseded for one in databases(self._workspace))
 
     def _put_away(self, claim: Claim) -> None:
         """Give what a run made its place and its line in every list. It may have been begun before."""

@@ -97,7 +97,7 @@ class Tree:
         ]
         if not right:
             raise BadInput(f"No row has a value of {self.target!r}.", hint="Give other rows.")
-        return sum(right) / len(right)
+        return float(sum(right) / len(right))
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "target": self.target, "tree": _node_to_dict(self.root)}
