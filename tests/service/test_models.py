@@ -54,6 +54,8 @@ def test_a_steward_has_a_model_learnt_which_is_charged_once_and_theirs_until_sha
     assert ann.get(place).status_code == 404
     assert steward.put(f"{place}/shared", json={"shared": True}).status_code in (200, 204)
     assert ann.get(f"{place}/download").status_code == 200
+    populations = desk.exposure.overview(clinic.steward, "ann").populations
+    assert ("Who pays", "ε = 0.5") in [(line.title, line.loss) for one in populations for line in one.departures]
     assert desk.budgets.verify(clinic.steward).sound
 
 

@@ -200,11 +200,11 @@ def _private_result(found: Mapping[str, Any], job: Job) -> None:
         with theme.row():
             theme.badge("differentially private", "good").classes("dc-own")
             theme.badge("free: it was made before" if found["free"] else f"charged: {found['loss']}")
-        ui.label(found["model"]).classes("dc-code dc-asked").props("data-testid=learn-model")
         theme.prose(theme.statement(found["promise"]))
-        report_frame(release).props("data-testid=learn-report")
         with theme.row():
             release_buttons(release, "learn", rows=False)
+        ui.label(found["model"]).classes("dc-code dc-asked").props("data-testid=learn-model")
+        report_frame(release).props("data-testid=learn-report")
 
 
 def _integral_result(found: Mapping[str, Any], job: Job) -> None:
