@@ -12,11 +12,14 @@ Two services share a ledger in PostgreSQL. While analysts ask, and a steward has
 That is over after the first half. Then nothing is disturbed any more, and memory and open files of the services are
 watched: they must not grow. In the end every answer that an analyst has must be in the ledger with its price, and
 sealed; the same question must always have had the same answer; the ledger, the answers and the audit log must be sound;
-and every job must be over, and none lost.
+and every job must be over, and none lost. A job may have failed because the disk was full, if it says so; then it is
+submitted again under the same key, and must be done. What became of jobs of the earlier version before the upgrade is
+its own affair: if they were lost or failed they are listed, submitted again, and must be done by this one.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import signal
 import socket
@@ -44,10 +47,13 @@ from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
 from discreet.curator.workspace import open_workspace
+from discreet.service.jobs.runner import DISK_FULL
 
 ANALYSTS = 20
 PATIENTS = 2_000
 MEMORY_GOAL, FILES_GOAL = 1.10, 5
+LATEST_CALM = 0.5
+"""Share of the time after which nothing is disturbed any more; if that takes longer, all of it does."""
 _PAUSE = 0.4
 _JOB_SECONDS = 20.0
 _SAMPLE_SECONDS = 5.0
@@ -86,7 +92,12 @@ class Line:
                 caller.close()
                 continue
             inside = socket.socket(socket.AF_UNIX)
-            inside.connect(self._inside)
+            try:
+                inside.connect(self._inside)
+            except OSError:  # the server has too many callers just now
+                inside.close()
+                caller.close()
+                continue
             self._ends |= {caller, inside}
             for pair in ((caller, inside), (inside, caller)):
                 threading.Thread(target=self._pass_on, args=pair, daemon=True).start()
@@ -111,6 +122,8 @@ class Services:
     running: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
     samples: dict[int, list[tuple[float, int, int]]] = field(default_factory=dict)
     """Of each process: when, memory in kB, open files."""
+    upgraded: dt.datetime | None = None
+    """When the services of the earlier version were gone."""
 
     def begin(self, port: int) -> None:
         """Start one, and wait until it is ready."""
@@ -172,7 +185,9 @@ class Publisher(threading.Thread):
 
     def __init__(self, place: Place) -> None:
         super().__init__(daemon=True)
-        self._place, self.over, self.jobs = place, threading.Event(), list[str]()
+        self._place, self.over = place, threading.Event()
+        self.jobs: dict[str, dict[str, object]] = {}
+        """What was asked for, by the number of the job."""
 
     def run(self) -> None:
         number = 0
@@ -180,12 +195,12 @@ class Publisher(threading.Thread):
             number += 1
             asked = {"table": "patients", "models": ["k=3"], "title": f"Patients {number}", "key": f"job {number}"}
             while not self.over.is_set():  # the same key is one job, however often it is sent
-                if (found := self._sent(asked)) is not None:
-                    self.jobs.append(found)
+                if self.submit(asked):
                     break
                 self.over.wait(1)
 
-    def _sent(self, asked: dict[str, object]) -> str | None:
+    def submit(self, asked: dict[str, object]) -> bool:
+        """Submit a job; whether it was accepted."""
         address = self._place.addresses[len(self.jobs) % len(self._place.addresses)]
         with suppress(httpx.HTTPError), httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
             signed = client.post("/v1/session", json={"name": "sue", "password": STEWARD})
@@ -193,8 +208,9 @@ class Publisher(threading.Thread):
                 headers = {"X-CSRF-Token": signed.json()["csrf"]}
                 reply = client.post("/v1/jobs/publish", json=asked, headers=headers)
                 if reply.status_code == 202:
-                    return str(reply.json()["id"])
-        return None
+                    self.jobs[str(reply.json()["id"])] = asked
+                    return True
+        return False
 
 
 def as_before(address: str) -> None:
@@ -211,6 +227,8 @@ class Soaked:
 
     outcome: Outcome
     lost_jobs: list[str]
+    excused_jobs: list[str]
+    """Jobs that were submitted again and are done: they had failed as they may, or the earlier version lost them."""
     jobs: int
     growth: float
     """Largest memory of a service at the end, divided by that in the middle."""
@@ -253,20 +271,22 @@ def soaked(seconds: float, earlier: Path | None) -> Soaked:
 
         try:
             _disturb(services, line, inside, full=full, until=until, note=note)
-            until(1.0)
+            late = max((time.monotonic() - began) / seconds - LATEST_CALM, 0.0)  # on a busy machine
+            until(1.0 + late)
         finally:
             publisher.over.set()
             load.send_signal(signal.SIGTERM)
         seen = finish(load)
         publisher.join(60)
-        lost = _until_jobs_are_over(place, publisher.jobs)
+        jobs = len(publisher.jobs)
+        lost, excused = _until_jobs_are_done(place, publisher, earlier is not None, services.upgraded)
         services.sample()
-        growth, files, memory = _growth(services, began + 0.6 * seconds)
+        growth, files, memory = _growth(services, began + (0.6 + late) * seconds)
         for port in place.ports:
             services.end(port, signal.SIGTERM)
         outcome = checked(place, seen, [])
         outcome.wrong.extend(_problems_of_log(place))
-        return Soaked(outcome, lost, len(publisher.jobs), growth, files, memory, done)
+        return Soaked(outcome, lost, excused, jobs, growth, files, memory, done)
 
 
 def _disturb(
@@ -323,23 +343,43 @@ def _upgrade(services: Services, inside: str, note: Callable[[str], None]) -> No
     for port in place.ports:
         if services.earlier is not None:
             services.end(port, signal.SIGTERM)
-    services.earlier = None
+    services.earlier, services.upgraded = None, dt.datetime.now(dt.UTC)
     for port in place.ports:
         services.begin(port)
     note("all services are of this version")
 
 
-def _until_jobs_are_over(place: Place, jobs: list[str]) -> list[str]:
-    """Those that are not done in the end."""
+def _until_jobs_are_done(
+    place: Place, publisher: Publisher, earlier: bool, upgraded: dt.datetime | None
+) -> tuple[list[str], list[str]]:
+    """What is wrong with jobs, and those that had to be submitted again and are done."""
+    wrong, excused = [], []
+    first = _over(place)
+    for job, one in first.items():
+        if job not in publisher.jobs:
+            wrong.append(f"{job}: nobody asked for it")
+        elif one["state"] != "done":
+            theirs = earlier and upgraded is not None and dt.datetime.fromisoformat(str(one["at"])) < upgraded
+            said = f"{job}: {one['state']}{', in the earlier version' if theirs else ''}: {one['error']}"
+            may = theirs or (one["state"] == "failed" and str(one["error"]).startswith(DISK_FULL))
+            (excused if may and publisher.submit(publisher.jobs[job]) else wrong).append(said)
+    last = _over(place)
+    wrong += [f"{job}: gone" for job in publisher.jobs if job not in last]
+    again = {job: one for job, one in last.items() if job not in first}
+    wrong += [f"{job}: {one['state']} again" for job, one in again.items() if one["state"] != "done"]
+    return wrong, excused
+
+
+def _over(place: Place) -> dict[str, dict[str, object]]:
+    """All jobs, once they are over."""
     with httpx.Client(base_url=place.addresses[0], trust_env=False, timeout=30) as client:
         client.post("/v1/session", json={"name": "sue", "password": STEWARD})
         for _ in range(300):
-            states = {one["id"]: one["state"] for one in client.get("/v1/jobs?most=1000").json()}
-            if not {"waiting", "running"} & set(states.values()):
+            jobs = {one["id"]: one for one in client.get("/v1/jobs?most=1000").json()}
+            if not {"waiting", "running"} & {one["state"] for one in jobs.values()}:
                 break
             time.sleep(1)
-    wrong = [f"{job}: {states.get(job, 'gone')}" for job in jobs if states.get(job) != "done"]
-    return wrong + [f"{job}: nobody asked for it" for job in states if job not in jobs]
+    return jobs
 
 
 def _growth(services: Services, since: float) -> tuple[float, int, list[int]]:
@@ -380,6 +420,9 @@ def main() -> None:
     )
     for one in found.done:
         print(one)
+    for one in found.excused_jobs:
+        print(f"submitted again, and done: {one}")
+    print(f"load of the machine: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores")
     wrong = [*found.outcome.uncharged, *found.outcome.wrong, *found.lost_jobs]
     wrong += ["somebody waited for an answer in vain"] * seen.starved
     for one in wrong[:20]:

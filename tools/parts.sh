@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the tests need beyond Python: Java, for Spark, Chromium, for the console, and PostgreSQL's own client and JDBC
-# driver, for the endpoint. Installed by the system's package manager where we may; where we may not, the tests that need
+# What the tests need beyond Python: Java, for Spark, Chromium, for the console, PostgreSQL's own client and JDBC
+# driver, for the endpoint, and nginx, for the service behind it. Installed by the system's package manager where we may; where we may not, the tests that need
 # them are skipped with a line that says so (under CI they fail instead).
 set -u
 
@@ -15,9 +15,9 @@ as_root() {
 
 LOCK=300  # seconds to wait for another run of the package manager
 
-apt() {  # its own timeout covers installing; the lists have a lock that it does not wait for
+apt() {  # its timeout covers installing; the lists have a lock of their own. At "runlevel 1" no daemon is started
     for left in $(seq "$((LOCK / 5))" -1 0); do
-        said=$(as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+        said=$(as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C RUNLEVEL=1 \
             apt-get -qq -o "DPkg::Lock::Timeout=$LOCK" "$@" 2>&1 >/dev/null) && return 0
         case "$said" in *"Could not get lock"* | *"Unable to lock"*) ;; *) break ;; esac
         [ "$left" = 0 ] || sleep 5
@@ -49,5 +49,7 @@ a_browser || install chromium chromium chromium ||
     echo "Chromium is not installed and could not be: the tests of the console need it."
 have psql || install postgresql-client postgresql postgresql-client ||
     echo "psql is not installed and could not be: the tests of PostgreSQL's protocol need it."
+have nginx || [ -x /usr/sbin/nginx ] || install nginx-light nginx nginx ||
+    echo "nginx is not installed and could not be: the test of the service behind it needs it."
 a_driver || install libpostgresql-jdbc-java postgresql-jdbc java-postgresql-jdbc ||
     echo "PostgreSQL's JDBC driver is not installed and could not be: the tests of PostgreSQL's protocol need it."

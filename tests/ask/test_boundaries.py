@@ -501,7 +501,7 @@ def test_quantiles_are_answered_of_as_many_groups_as_the_limit(
 def test_buckets_go_from_a_lower_to_a_higher_number_and_are_1_to_10000(buckets: str, largest: int | None) -> None:
 
     if largest is None:
-        with pytest.raises(BadQuery, match="from a lower to a higher number"):
+        with pytest.raises(BadQuery, match="a lower bound, a higher one"):
             of(f"WIDTH_BUCKET(z, {buckets})", 0, 8)
     else:
         assert of(f"WIDTH_BUCKET(z, {buckets})", 0, 8).within == (0, largest)

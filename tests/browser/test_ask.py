@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.browser.steps import budget, choose, pick, press, press_until, write
+from tests.browser.steps import budget, choose, pick, press, press_until, tick, write
 from tools.browser import PHONE
 
 from discreet.service.console.draft import MOST_PINNED
@@ -69,8 +69,7 @@ def test_a_question_is_built_answered_drawn_downloaded_saved_and_still_there(bro
     expect(page.get_by_test_id("ask-problem")).to_contain_text("The filter on ward has no value.")
     expect(page.get_by_test_id("ask-run")).to_be_disabled()
     is_accessible(page)
-    choose(page, "build-value-0", "Surgery")
-    page.keyboard.press("Escape")
+    tick(page, "build-value-0", "Surgery")
     page.get_by_test_id("ask-epsilon").fill("0.02")
     is_priced(page, "0.02")
     assert question(page) == BUILT

@@ -154,6 +154,26 @@ def test_a_clock_that_ran_ahead_opens_one_period_and_no_second_until_that_is_ove
         ledger.charge("t", Pure(1), key="after", what="")
 
 
+@pytest.mark.parametrize("period", PERIODS)
+def test_a_clock_at_the_end_of_the_calendar_costs_no_more_than_the_last_period(
+    home: Home, clock: Clock, period: str
+) -> None:
+    with home.create() as ledger:
+        ledger.open_account("t", Budget.parse(f"epsilon=1 per {period}"))
+        clock.now = at("9999-12-31T23:59:59.999999+00:00")
+        ledger.charge("t", Pure(1), key="last", what="")
+        with pytest.raises(BudgetExceeded) as refusal:
+            ledger.charge("t", Pure("0.1"), key="more", what="")
+        assert "wait until" not in str(refusal.value)
+        account = ledger.account("t")
+        assert account.began is not None and account.renewal is None
+    with home.open() as ledger:
+        clock.now = at("2026-01-16T00:00:00+00:00")
+        ledger.set_limit("t", Budget.parse("epsilon=2"), why="the clock was wrong")
+        ledger.charge("t", Pure(1), key="again", what="")
+        assert ledger.verify().sound
+
+
 def test_an_account_leaves_a_period_of_the_future_by_another_limit_and_what_was_spent_counts(
     home: Home, clock: Clock
 ) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from discreet.budget.ledger import create_ledger, create_postgres, open_ledger, open_postgres
+from discreet.budget.ledger import FORMAT, create_ledger, create_postgres, open_ledger, open_postgres
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, LedgerError, LoginFailed, NotFound, Unreachable
+
+NEWER = FORMAT.version + 1
 
 
 @pytest.fixture
@@ -52,8 +54,9 @@ def test_a_lost_connection_is_reported_and_made_again(postgres_address: str, sch
 def test_a_newer_format_is_not_guessed_at(postgres_address: str, schema: str) -> None:
     create_postgres(postgres_address, schema=schema).close()
     with psycopg.connect(postgres_address) as connection:
-        connection.execute(f"CREATE TABLE {schema}.formats AS SELECT 2 AS number, '9.9' AS discreet")
-    with pytest.raises(LedgerError, match=r"format 2; discreet .* reads formats up to 1\. Install discreet 9\.9"):
+        connection.execute(f"INSERT INTO {schema}.formats VALUES ({NEWER}, '9.9')")
+    said = rf"format {NEWER}; discreet .* reads formats up to {FORMAT.version}\. Install discreet 9\.9"
+    with pytest.raises(LedgerError, match=said):
         open_postgres(postgres_address, schema=schema)
 
 

@@ -93,6 +93,14 @@ def test_the_same_code_does_the_same_here_and_there(clinic, remote):
     assert remote.ask(WARDS, epsilon="0.1").free
 
 
+def test_a_question_asked_before_is_answered_under_the_names_it_is_asked_with_now(remote):
+    first, again = (
+        remote.ask(f"SELECT COUNT(*) AS {name} FROM visits WHERE cost > 30", epsilon="0.01") for name in ("n", "adults")
+    )
+    assert again.free and again.table.column_names == ["adults", "adults_error"]
+    assert again.table.to_pydict() == dict(zip(again.table.column_names, first.table.to_pydict().values(), strict=True))
+
+
 def test_a_new_question_is_charged_and_a_refusal_says_what_is_left(remote):
     before = remote.left("patients").analyst.epsilon
     answer = remote.ask("SELECT COUNT(*) AS n FROM patients", epsilon="0.125")

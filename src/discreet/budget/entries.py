@@ -233,7 +233,7 @@ class Account:
 
     @property
     def renewal(self) -> dt.date | None:
-        """The first day of the next period; ``None`` if the budget does not renew."""
+        """The first day of the next period; ``None`` if the budget does not renew, or if the calendar ends before."""
         return first_day(self.budget.renews, self.period + 1) if self.budget.renews else None
 
     @property

@@ -44,6 +44,9 @@ def period_number(period: str, at: dt.datetime) -> int:
     return _NUMBER[period](at.astimezone(dt.UTC).date())
 
 
-def first_day(period: str, number: int) -> dt.date:
-    """The first day of a period, in UTC."""
-    return _FIRST[period](number)
+def first_day(period: str, number: int) -> dt.date | None:
+    """The first day of a period, in UTC; ``None`` after the year 9999, with which the calendar ends."""
+    try:
+        return _FIRST[period](number)
+    except ValueError:
+        return None

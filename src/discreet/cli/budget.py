@@ -92,7 +92,8 @@ def show(folder: Folder, as_json: Json = False) -> None:
         listed = grid("account", "period began (UTC)", "renews", "spent in all periods", "left of the total")
         for account in renewing:
             left = "no total" if account.left_ever is None else str(account.left_ever)
-            listed.add_row(account.name, str(account.began), str(account.renewal), str(account.spent_ever), left)
+            renewal = str(account.renewal or "never")
+            listed.add_row(account.name, str(account.began), renewal, str(account.spent_ever), left)
         out.print(listed)
         for account in renewing:
             out.print(f"{account.name}: {account.budget.promise}")
@@ -232,7 +233,7 @@ def _account(account: Account) -> dict[str, Any]:
         left = account.left_ever
         said |= {
             "period_began": str(account.began),
-            "renews_on": str(account.renewal),
+            "renews_on": str(account.renewal or "never"),
             "spent_ever": account.spent_ever.to_dict(),
             "left_ever": None if left is None else left.to_dict(),
             "promise": account.budget.promise,

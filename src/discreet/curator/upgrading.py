@@ -59,6 +59,11 @@ class Database:
         """Whether it has the version that this discreet writes."""
         return self.stored == self.contents.format.version
 
+    @property
+    def superseded(self) -> bool:
+        """Whether a later discreet has written it."""
+        return self.stored > self.contents.format.version
+
     def __str__(self) -> str:
         return f"{self.contents.what}: format {self.stored}, becomes {self.contents.format.version}"
 
@@ -91,7 +96,7 @@ def outdated(folder: str | Path) -> list[Database]:
     """What an upgrade would change; an error if a later discreet wrote it."""
     found = databases(open_workspace(Path(folder)))
     for one in found:
-        if not one.current and one.stored > one.contents.format.version:
+        if one.superseded:
             one.home.find(one.contents)  # which says what it needs
     return [one for one in found if not one.current]
 
@@ -135,7 +140,7 @@ def upgrade(folder: str | Path, backup: Path | None = None, *, database_backed_u
                 hint="Back up that database (pg_dump), then confirm with --database-is-backed-up.",
             )
     else:
-        named = f"{workspace.folder.name}-before-upgrade-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.tar"
+        named = f"{workspace.folder.name}-before-upgrade-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S%fZ}.tar"
         file = backup or workspace.folder.with_name(named)
         back_up(workspace.folder, file, as_stored=True)
     for one in due:

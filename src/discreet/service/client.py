@@ -15,7 +15,7 @@ import ssl
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +28,7 @@ from discreet.budget.filter import Budget
 from discreet.budget.verify import Verdict
 from discreet.core import loss as losses
 from discreet.core.exact import Number
+from discreet.core.families import PRIVATE_LEARNERS
 from discreet.core.loss import Loss
 from discreet.core.optional import extra
 from discreet.core.release import Release
@@ -143,7 +144,7 @@ class Remote:
     def release(
         self, method: Method[T], table: str, *, analyst: str | None = None, key: str | None = None
     ) -> Release[T]:
-        """As ``Curator.release``, for a distribution, bounds or a macro-table."""
+        """As ``Curator.release``, for a distribution, bounds, a macro-table or a learner with a privacy loss."""
         self._require_self(analyst)
         made = self._json("POST", "/v1/methods/release", {"table": table, "method": _shape(method), "key": key})
         return self._downloaded(made["id"])
@@ -242,12 +243,12 @@ class Remote:
         found = self._json("POST", "/v1/ask", {"questions": list(questions), **given})["answers"]
         return [
             Answer(
-                self._downloaded(one["id"]),
+                _named(self._downloaded(one["id"]), question, [column["name"] for column in one["answer"]["columns"]]),
                 one["id"],
                 {table: _left(left) for table, left in one["left"].items()},
                 one["free"],
             )
-            for one in found
+            for question, one in zip(questions, found, strict=True)
         ]
 
     def _downloaded(self, release: str) -> Release[Any]:
@@ -385,19 +386,36 @@ def _said(number: Number | None) -> int | float | str | None:
 def _shape(method: Method[Any]) -> dict[str, Any]:
     """A method as the service takes it."""
     given: Any = method
+    if method.name in PRIVATE_LEARNERS.names():
+        learner = PRIVATE_LEARNERS.entry(method.name)
+        said = {one.name: _spelled(getattr(given, one.name)) for one in learner.parameters}
+        return {"name": "learn", "learner": learner.spell(said)}
     if method.name not in _METHODS or not is_dataclass(given):
         raise BadInput(
-            f"The service cannot run {method.name}; it runs {', '.join(_METHODS)}.",
+            f"The service cannot run {method.name}; it runs {', '.join(_METHODS)} and learners with a privacy loss.",
             hint="Run it in the workspace itself, or publish and tabulate in the console.",
         )
-    said = ((one.name, getattr(method, one.name)) for one in fields(given))
-    return {"name": method.name} | {name: str(v) if isinstance(v, Fraction | Decimal) else v for name, v in said}
+    values = ((one.name, getattr(method, one.name)) for one in fields(given))
+    return {"name": method.name} | {name: str(v) if isinstance(v, Fraction | Decimal) else v for name, v in values}
+
+
+def _spelled(value: object) -> str:
+    """The value of a parameter as it is written; empty if there is none."""
+    return "" if value is None else ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def quote_of(said: Mapping[str, Any]) -> Quote:
     """A price as the service tells it."""
     loss, left = losses.from_dict(said["loss"]), losses.from_dict(said["left"])
     return Quote(loss, said["errors"], left, said["answered"], tuple(said["synthetic"]), said["columns"])
+
+
+def _named(release: Release[Any], question: str, columns: Sequence[str]) -> Release[Any]:
+    """An answer under the names that this question has for its columns: it may have been made for another text."""
+    if release.recipe.parameters.get("question") == question:
+        return release
+    recipe = replace(release.recipe, parameters={**release.recipe.parameters, "question": question})
+    return replace(release, payload=release.payload.rename_columns(columns), recipe=recipe)
 
 
 def _left(said: Mapping[str, Any]) -> Left:

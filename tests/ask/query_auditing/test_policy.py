@@ -195,7 +195,7 @@ def test_an_audited_question_has_figures_keys_and_a_condition():
         ("SELECT SUM(salary) FROM staff WHERE age IN (SELECT 1)", "does not support subqueries"),
         ("SELECT SUM(salary) FROM (SELECT 1) AS staff", "one table of the workspace|does not support subqueries"),
         ("SELECT SUM(salary)", "one table of the workspace"),
-        ("SELECT SUM(salary) FROM a.staff", "one plain table: no joins"),
+        ("SELECT SUM(salary) FROM a.staff", "one plain table: without joins"),
         ("SELECT SUM(salary) FROM staff AS s(a, b)", "Column aliases"),
         ("SELECT SUM(salary) FROM staff WHERE illness = 'flu'", "illness cannot be used in conditions or groups"),
         ("SELECT SUM(salary) FROM staff WHERE age", "WHERE takes a condition"),

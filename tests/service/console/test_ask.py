@@ -48,12 +48,12 @@ def test_a_question_is_priced_asked_answered_and_free_after_that(console):
             seen(user, "ask-sql")[0].set_value(BY_SEX)
             seen(user, "ask-epsilon")[0].set_value("0.25")
         await ready(user, "Ask (costs ε 0.25)")
-        assert "± 15" in text(user)
+        assert "± 12" in text(user)
         assert left(console) == before
         ask(user)
         await until(lambda: bool(seen(user, "answer-grid")))
         assert "It cost ε = 0.25." in text(user)
-        assert "± 15" in seen(user, "answer-grid")[0].content
+        assert "± 12" in seen(user, "answer-grid")[0].content
         assert len(seen(user, "answer-chart")) == 1
         assert left(console) == before - Fraction(1, 4)
         await ready(user, "Show it again (free)")

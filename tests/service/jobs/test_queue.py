@@ -120,7 +120,7 @@ def test_an_owner_who_is_silent_loses_the_job_and_changes_nothing_any_more(queue
     assert again.run == 2
     for late in (queue.beat(old, 0.9, "still here"), queue.settle(old), queue.done(old, "", None)):
         assert not late
-    assert not queue.failed(old, "no") and not queue.died(old, "no") and not queue.give_back(old)
+    assert not queue.failed(old, "no") and not queue.died(old, "no") and not queue.give_back(old, "no")
     assert queue.died(again, "Its process ended by signal 9.")
     lost = queue.find(job.id)
     assert lost.state == "lost" and lost.error.startswith("Its process ended by signal 9.") and not lost.said
@@ -166,7 +166,7 @@ def test_a_planned_stop_does_not_count(queue, add):
     for _ in range(3):
         claim = queue.claim("here")
         assert claim.run == 1
-        assert queue.give_back(claim)
+        assert queue.give_back(claim, "The service was stopped.")
     assert queue.find(job.id).state == "waiting"
 
 

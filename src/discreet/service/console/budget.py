@@ -77,7 +77,8 @@ def _account(who: Person, view: BudgetView) -> None:
         theme.budget_gauge(view.left, view.budget, account=view.account)
         if view.spent_ever is not None:
             total = f"; {theme.amount(view.left_ever)} is left in total" if view.left_ever else ""
-            said = f"Renews on {view.renewal} (UTC). In all periods {theme.amount(view.spent_ever)} was spent{total}."
+            renews = f"Renews on {view.renewal} (UTC)." if view.renewal else "Does not renew again."
+            said = f"{renews} In all periods {theme.amount(view.spent_ever)} was spent{total}."
             theme.prose(f"{said} {view.budget.promise}", soft=True).props(f'data-testid="renewal-{view.account}"')
 
 

@@ -262,9 +262,9 @@ class Queue:
             LOG.log(level, "job %s %s: %s", claim.job.id, became, why, extra=traced(claim.job))
         return ended
 
-    def give_back(self, claim: Claim) -> bool:
-        """Let go of a job because the service stops; this run does not count."""
-        return self._back(claim, "The service was stopped. The job restarts with the service.", 1)
+    def give_back(self, claim: Claim, said: str) -> bool:
+        """Let go of a job that was interrupted and not at fault; this run does not count."""
+        return self._back(claim, said, 1)
 
     def let_go(self, claim: Claim) -> None:
         """A job is over, nothing lies about any more, and it needs no one's care: until then it has an owner."""

@@ -1,13 +1,18 @@
 """The thread that works on jobs, one at a time, each in a child process, which ends when the service does.
 
 A child reports JSON through a pipe: ``at`` (share and words), and last one of ``made``, ``failed`` (an error that
-people may read) and ``stumbled`` (any other: its kind, and where in the code; never its text, which may quote rows).
+people may read), ``unreachable`` (the same, of a server that did not answer) and ``stumbled`` (any other: its kind, and
+where in the code; never its text, which may quote rows).
+
+How a run ended is written down once the database answers, if it does before the job counts as orphaned. A run that was
+interrupted while the database was away, or because a later discreet has upgraded the workspace, does not count.
 """
 
 from __future__ import annotations
 
 import atexit
 import datetime as dt
+import errno
 import json
 import os
 import signal
@@ -26,11 +31,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.text import number
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Unreachable
 from discreet.noise.entropy import SYSTEM
 from discreet.service.jobs.order import out_of_memory_kills, peak_memory
 from discreet.service.jobs.places import Run
-from discreet.service.jobs.queue import LOG, Claim, Queue, traced
+from discreet.service.jobs.queue import LOG, MOST_RUNS, Claim, Queue, traced
 from discreet.service.jobs.work import Task, work
 
 PATIENCE = 30.0
@@ -41,13 +46,17 @@ _IDLE = 1.0
 _PAUSE = 0.25
 """Least time between reports of progress, seconds."""
 _PLACES = 4
+DISK_FULL = "The disk is full."
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says when a disk, or someone's share of it, is full."""
 _NICE = 5
 """Niceness of a child: anyone who asks something comes first."""
 
 
 class _End(Enum):
     MADE = auto()
-    OVER = auto()
+    FAILED = auto()
+    AWAY = auto()
     DIED = auto()
     TAKEN = auto()
     STOPPED = auto()
@@ -57,7 +66,7 @@ class Runner:
     """Works on what waits, until it is stopped.
 
     ``task`` says what a run's process is told; ``put_away`` gives what a run made its final place and says so in the
-    queue; ``clear`` leaves nothing of a run.
+    queue; ``clear`` leaves nothing of a run; ``superseded`` says whether a later discreet has upgraded the workspace.
     """
 
     def __init__(
@@ -66,9 +75,12 @@ class Runner:
         task: Callable[[Claim], Task],
         put_away: Callable[[Claim], None],
         clear: Callable[[str, int], None],
+        superseded: Callable[[], bool],
+        *,
         patience: float,
     ) -> None:
         self._queue, self._task, self._put_away, self._clear = queue, task, put_away, clear
+        self._superseded = superseded
         self._patience = patience
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{SYSTEM.bytes(4).hex()}"
         self._thread: threading.Thread | None = None
@@ -157,32 +169,56 @@ class Runner:
         LOG.info("job %s begins", id, extra=traced(claim.job))
         child = self.child = Child(task)
         try:
-            end = self._attend(child, claim)
+            end, problem = self._attend(child, claim)
         finally:
             self.child = None
             how = child.end()
         LOG.info("job %s ends: %s", id, end.name.lower(), extra=traced(claim.job))
-        if child.peak:
-            self._queue.note_peak(claim, child.peak)
+        self._write_down(claim, end, problem or how, child.peak)
+
+    def _write_down(self, claim: Claim, end: _End, why: str, peak: int) -> None:
+        """Write down how a run ended, again and again while the database is away or the disk is full."""
+        until, away = time.monotonic() + self._patience, False
+        while True:
+            try:
+                self._close(claim, end, why, peak, away=away)
+                return
+            except (DiscreetError, OSError) as error:
+                if time.monotonic() > until or self._at_once.wait(_LOOK):
+                    raise  # the job is orphaned: the next service takes it over
+                away = away or isinstance(error, Unreachable)
+
+    def _close(self, claim: Claim, end: _End, why: str, peak: int, *, away: bool) -> None:
+        """Write down how a run ended. It may have been begun before."""
+        if peak:
+            self._queue.note_peak(claim, peak)
         if end is _End.MADE and self._queue.settle(claim):
             self._put_away(claim)
             return
-        self._clear(id, claim.run)
-        if end is _End.DIED:
-            self._queue.died(claim, how)
-        elif end is _End.STOPPED:
-            self._queue.give_back(claim)
+        self._clear(claim.job.id, claim.run)
+        if end is _End.STOPPED:
+            self._queue.give_back(claim, "The service was stopped. The job restarts with the service.")
+        elif end is _End.AWAY and away:
+            self._queue.give_back(claim, "The database was away. The job restarts from the beginning.")
+        elif end is _End.DIED or (end is _End.AWAY and claim.run < MOST_RUNS):
+            self._queue.died(claim, why)
+        elif end is _End.FAILED and self._superseded():
+            LOG.warning("no more jobs are begun: a later discreet has upgraded the workspace")
+            self._stopping.set()
+            self._queue.give_back(claim, "The workspace was upgraded. The job restarts with the new service.")
+        elif end in (_End.FAILED, _End.AWAY):
+            self._queue.failed(claim, why)
         self._queue.let_go(claim)
 
-    def _attend(self, child: Child, claim: Claim) -> _End:
-        """Pass on what the process says, until it is over or someone else says so."""
+    def _attend(self, child: Child, claim: Claim) -> tuple[_End, str]:
+        """Pass on what the process says, until it is over or someone else says so: how it ended, and the error."""
         progress, words = None, "starting"
         beaten, told = time.monotonic(), False
         while not self._at_once.is_set():
             try:
                 said = child.hear(_LOOK)
             except EOFError:
-                return _End.DIED
+                return _End.DIED, ""
             if said is not None:
                 if "at" not in said:
                     return self._last_word(said, claim)
@@ -192,28 +228,27 @@ class Runner:
                 self._wake.clear()
                 try:
                     if not self._queue.beat(claim, progress, words):
-                        return _End.TAKEN
+                        return _End.TAKEN, ""
                 except DiscreetError:  # the database is away; others take the job over if it stays so
                     if since > self._patience:
-                        return _End.TAKEN
+                        return _End.TAKEN, ""
                     continue
                 beaten, told = time.monotonic(), False
-        return _End.STOPPED
+        return _End.STOPPED, ""
 
-    def _last_word(self, said: dict[str, object], claim: Claim) -> _End:
+    def _last_word(self, said: dict[str, object], claim: Claim) -> tuple[_End, str]:
         if "made" in said:
-            return _End.MADE
+            return _End.MADE, ""
+        if "unreachable" in said:
+            return _End.AWAY, str(said["unreachable"])
         if "failed" in said:
-            self._queue.failed(claim, str(said["failed"]))
-            return _End.OVER
+            return _End.FAILED, str(said["failed"])
         if isinstance(told := said.get("stumbled"), dict) and told.get("kind") == MemoryError.__name__:
-            self._queue.failed(claim, "This job needs more memory than it could have. Nothing was released.")
-            return _End.OVER
+            return _End.FAILED, "This job needs more memory than it could have. Nothing was released."
         log = SYSTEM.bytes(4).hex()
         LOG.error("job %s stumbled, %s: %s", claim.job.id, log, said["stumbled"], extra=traced(claim.job))
         error = f"This job failed with an internal error (log {log}). Nothing was released."
-        self._queue.failed(claim, f"{error} Report this log number to the administrator.")
-        return _End.OVER
+        return _End.FAILED, f"{error} Report this log number to the administrator."
 
 
 class Child:
@@ -268,6 +303,17 @@ def where(error: BaseException) -> str:
     return ", ".join(f"{frame.filename.rpartition('discreet/')[2]}:{frame.lineno}" for frame in frames)
 
 
+def disk_is_full(error: BaseException | None) -> bool:
+    """Whether a full disk is behind an error, in the words of the system, of DuckDB or of SQLite."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            return True
+        if any(words in str(error) for words in (*map(os.strerror, _FULL), "disk is full")):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _main(pipe: Connection, task: str) -> None:
     os.setsid()  # a group of its own, so that all of it can be ended at once, and Ctrl-C is the service's alone
     os.nice(_NICE)
@@ -280,10 +326,13 @@ def _main(pipe: Connection, task: str) -> None:
         _at_home(Run(Path(asked.folder)))
         work(asked, teller.progress)
         teller.tell("made", True)
-    except DiscreetError as error:
-        teller.tell("failed", str(error))
-    except BaseException as error:  # noqa: BLE001  # whatever it is, it is told, without what it says
-        teller.tell("stumbled", {"kind": type(error).__name__, "where": where(error)})
+    except BaseException as error:  # noqa: BLE001  # whatever it is, it is told
+        if disk_is_full(error):
+            teller.tell("failed", f"{DISK_FULL} Nothing was released. Free space on it, then submit the job again.")
+        elif isinstance(error, DiscreetError):
+            teller.tell("unreachable" if isinstance(error, Unreachable) else "failed", str(error))
+        else:  # without what it says
+            teller.tell("stumbled", {"kind": type(error).__name__, "where": where(error)})
 
 
 def _end_with_parent() -> None:
