@@ -335,11 +335,20 @@ def test_an_income_in_a_town_in_which_no_other_has_any_is_refused(tmp_path, boun
         table(where(read, YOUNG), "town", value="income", rules="min=3")
 
 
-@pytest.mark.parametrize(("least", "outcome"), [(0, "refused"), (-1000, "refused"), (-1_000_000, "passed")])
-def test_an_income_beside_two_small_ones_that_may_be_negative(tmp_path, least, outcome):
-    """Three of 79 or more, of three sectors, have 100,080 together: nobody can have lost more than the card says."""
+@pytest.mark.parametrize(
+    ("least", "incomes", "outcome"),
+    [
+        pytest.param(0, (100_000, 50, 30), "refused", id="nothing"),
+        pytest.param(-1000, (100_000, 50, 30), "refused", id="a small loss"),
+        pytest.param(-1_000_000, (100_000, 50, 30), "passed", id="a great loss"),
+        pytest.param(1000, (10_000, 1050, 1030), "refused", id="nearly the least"),
+        pytest.param(0, (10_000, 1050, 1030), "passed", id="much more than the least"),
+    ],
+)
+def test_an_income_beside_two_others_that_are_as_small_as_may_be(tmp_path, least, incomes, outcome):
+    """What three of 79 or more, of three sectors, have together: nobody has less than the card says."""
     rows = [row | {"sector": "abc"[row["id"] % 3]} for row in paid(120)]
-    for row, income in zip(rows, (100_000, 50, 30), strict=False):
+    for row, income in zip(rows, incomes, strict=False):
         row |= {"town": "A", "age": 79, "income": income}
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(COLUMNS, "income", f'kind = "integer"\nrole = "sensitive"\nbounds = [{least}, 1000000]')

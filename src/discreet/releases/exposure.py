@@ -398,7 +398,8 @@ class _Space:
         key = tuple(map(id, told))
         if key not in self._systems:
             measure = told[0].measure
-            ends = self._ends(measure.rpartition(" in 10^-")[0], measure)
+            several = sum(one.measure == measure for one in self._space.told) > 1  # one is for its own rules to judge
+            ends = self._ends(measure.rpartition(" in 10^-")[0], measure) if several else None
             self._systems[key] = SumSystem.of(self._space, told, -np.inf if ends is None else ends[0])
         return self._systems[key]
 

@@ -76,7 +76,7 @@ class SumSystem:
     low: Numbers
     high: Numbers
     floor: Numbers
-    """The least that everyone knows each atom to have: 0, or what the card says of amounts that may be negative."""
+    """The least that everyone knows each atom to have: 0, or what the card says of amounts."""
     nonnegative: bool
     part: Numbers
     """For each atom the connected part it is in; -1 if nothing was released of it."""
@@ -90,8 +90,7 @@ class SumSystem:
 
     @classmethod
     def of(cls, space: Space, told: Sequence[Told], least: float = -np.inf) -> SumSystem:
-        """The sums of one measure, by what these releases tell of it; ``least`` is the least that an amount can be,
-        where it may be negative."""
+        """The sums of one measure, by what these releases tell of it; ``least`` is the least that an amount can be."""
         people, measure = space.people, told[0].measure
         amounts = np.nan_to_num(people.amounts[measure]) * people.copies
         sums = np.bincount(people.atom, amounts, people.atoms)
@@ -127,8 +126,7 @@ class SumSystem:
         nonnegative = all(one.nonnegative for one in told)
         records = np.bincount(people.atom, np.where(told_of, people.copies, 0), people.atoms)
         floor = np.zeros(people.atoms)
-        if not nonnegative:
-            floor[records > 0] = least * records[records > 0]
+        floor[records > 0] = (max(least, 0.0) if nonnegative else least) * records[records > 0]
         alone = people.unit_counts == 1
         return cls(sums, matrix, low, high, floor, nonnegative, part, records, contributions, by_unit, alone)
 
@@ -306,7 +304,7 @@ class SumSystem:
         """Whether the target's atoms may have so much together, for someone with a share of their own in some, who
         knows the sums of ``exact`` atoms; ``None`` if time runs out."""
         sums = self.sums[mates]
-        floor = np.array([known.get(atom, self.floor[atom]) for atom in mates.tolist()])
+        floor = np.array([max(known.get(atom, -np.inf), self.floor[atom]) for atom in mates.tolist()])
         rise = np.where(np.isin(mates, list(exact)), 0.0, np.inf)
         places = np.searchsorted(mates, target.atoms)
         part = self._unknowns(mates, sums - np.minimum(floor, sums), rise)
