@@ -112,7 +112,7 @@ def filled(made: Clinic) -> Made:
         )
         done(desk, steward, Compare("patients", "il1"))
         together(made.folder, lambda: done(desk, steward, Combine("stays", "visits")))
-        done(desk, steward, Learn("visits", "statistics step=0.02 integral=20 tries=400 on length_of_stay, cost"))
+        done(desk, steward, Learn("patients", "additive target=insurance epsilon=0.5 on sex, ethnicity, birth_date"))
         done(desk, steward, Prove(EXAMPLES[0].text))
         survey = answered(desk, steward)
     return Made(rows, printed, survey)
@@ -193,7 +193,7 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("synthesize", "/synthesize?table=patients", "steward", height=1220),
         Shot("tabulate", "/tabulate?table=visits", "steward", height=1300),
         Shot("table", "/tabulate?table=visits", "steward", told, dark=True, height=900),
-        Shot("learn", "/learn?table=visits", "steward", opened("learn-result"), height=1000),
+        Shot("learn", "/learn?table=patients", "steward", opened("learn-result"), height=1000),
         Shot("hide", "/hide?table=patients", "steward", opened("hide-result"), height=1000),
         Shot("collect", f"/collect?survey={found.survey}", "steward", estimated, dark=True, height=1300),
         Shot("attack", "/attack", "steward", opened("attack-summary"), height=1000),

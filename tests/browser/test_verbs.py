@@ -50,11 +50,24 @@ def test_rows_are_synthesized_within_the_budget_and_without_a_guarantee(browse):
     expect(page.get_by_test_id("release-rows")).to_contain_text("outcome")
 
 
-def test_a_model_is_learnt_and_released(browse):
+def test_a_model_is_learnt_within_the_budget_and_another_with_integral_privacy(browse):
     page = browse("steward")
     page.goto("/learn?table=visits")
-    expect(page.get_by_test_id("learn-start")).to_be_visible()
+    page.get_by_test_id("learner-epsilon").fill("90")
+    expect(page.get_by_test_id("learn-start")).to_be_disabled()
+    expect(page.get_by_test_id("learn-why-not")).to_contain_text("left")
     looked(page)
+    choose(page, "learner-method", "learn naive-bayes")
+    choose(page, "learner-target", "outcome")
+    page.get_by_test_id("learner-epsilon").fill("0.1")
+    page.get_by_test_id("learn-start").click()
+    expect(page.get_by_test_id("learn-model")).to_contain_text("outcome")
+    expect(page.frame_locator("iframe").locator("body")).to_contain_text("ε = 0.1")
+    looked(page)
+    with page.expect_download() as download:
+        page.get_by_test_id("learn-download").click()
+    assert download.value.path().stat().st_size > 1000
+    page.get_by_role("button", name="Integrally private").click()
     choose(page, "learn-method", "learn statistics")
     page.get_by_test_id("learn-text").fill("learn statistics step=0.1 integral=5 tries=30 on cost")
     page.get_by_test_id("learn-start").click()

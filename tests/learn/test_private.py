@@ -148,6 +148,23 @@ def test_a_classifier_finds_what_was_planted_and_says_how_good_it_is(method):
     assert low > high + 0.2
 
 
+def test_a_model_says_how_good_it_is_and_what_it_needs():
+    fresh = rows(500, seed=9)
+    for method in ("naive-bayes", "noisy-tree"):
+        model = dc.load_model(dc.learn(credit(6000), f"{method} target=default {LOTS}"))
+        right = np.mean(np.array(model.predict(fresh)) == np.array(fresh.column("default")))
+        assert model.score(fresh) == model.score(fresh.to_pandas()) == pytest.approx(right)
+        assert {"income", "job"} <= set(model.columns) <= {"age", "income", "job"}
+        half = fresh.set_column(4, "default", pa.array([None] * 250 + fresh.column("default").to_pylist()[250:]))
+        assert model.score(half) == pytest.approx(model.score(fresh.slice(250)))
+        with pytest.raises(BadInput, match="No row has a"):
+            model.score(half.slice(0, 250))
+        with pytest.raises(BadInput, match="needs the column 'income', and these rows do not have it"):
+            model.score(fresh.drop_columns("income"))
+        with pytest.raises(BadInput, match="needs the column 'default'"):
+            model.score(fresh.drop_columns("default"))
+
+
 def test_a_line_is_found_and_its_error_told():
     rng = np.random.default_rng(3)
     x, z = rng.uniform(0, 10, 20_000), rng.choice(["a", "b"], 20_000)
@@ -162,6 +179,8 @@ def test_a_line_is_found_and_its_error_told():
     )
     release = dc.learn(read(pa.table({"x": x, "z": z, "y": y}), card), "ridge", target="y", epsilon=2)
     model = dc.load_model(release)
+    assert model.score(pa.table({"x": x, "z": z, "y": y})) == pytest.approx(1 - 9 / np.var(y), abs=0.02)
+    assert model.score(pa.table({"x": [5.0] * 2, "z": ["a"] * 2, "y": [1.0] * 2})) == 0
     told = np.array(model.predict(pa.table({"x": [0.0, 10.0, 10.0], "z": ["a", "a", "b"]})))
     assert np.abs(told - [20, 60, 70]).max() < 2
     report = release.payload["report"]

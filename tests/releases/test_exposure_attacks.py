@@ -154,6 +154,19 @@ def test_rows_may_be_chosen_by_the_query_of_an_address(tmp_path, postgres, postg
     assert outcome_of(lambda folder: table(dc.read(address, folder / "p.toml")), tmp_path) == outcome
 
 
+def test_rows_chosen_again_after_the_query_of_an_address(tmp_path, postgres, postgres_address, fresh):
+    """Whoever has hiv is chosen by the query: no one knows who that is, whatever else they are chosen by."""
+    name = fresh()
+    rows = people(120)
+    rows[0]["ill"] = "hiv"
+    table(opened(tmp_path, rows))
+    postgres.load(name, pa.Table.from_pylist(rows))
+    for query, outcome in (("ill = 'hiv'", "not checked"), ("age > 0", "refused")):
+        address = f"{postgres_address}#SELECT * FROM {name} WHERE {query}"
+        read = dc.read(address, tmp_path / "p.toml").where(YOUNG).where("ill = 'hiv'")
+        assert outcome_of(lambda folder, read=read: table(read, "town", rules="min=2"), tmp_path) == outcome
+
+
 # -- tables of one release
 
 
@@ -320,6 +333,21 @@ def test_an_income_in_a_town_in_which_no_other_has_any_is_refused(tmp_path, boun
     table(read, "town", value="income", rules="min=3")
     with pytest.raises(Exposed, match="reveals income of a group of 1 person"):
         table(where(read, YOUNG), "town", value="income", rules="min=3")
+
+
+@pytest.mark.parametrize(("least", "outcome"), [(0, "refused"), (-1000, "refused"), (-1_000_000, "passed")])
+def test_an_income_beside_two_small_ones_that_may_be_negative(tmp_path, least, outcome):
+    """Three of 79 or more, of three sectors, have 100,080 together: nobody can have lost more than the card says."""
+    rows = [row | {"sector": "abc"[row["id"] % 3]} for row in paid(120)]
+    for row, income in zip(rows, (100_000, 50, 30), strict=False):
+        row |= {"town": "A", "age": 79, "income": income}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(COLUMNS, "income", f'kind = "integer"\nrole = "sensitive"\nbounds = [{least}, 1000000]')
+        read = opened(tmp_path, rows)
+    table(read, "sector × ill")
+    table(read, "town", value="income", rules="min=3")
+    attack = lambda folder: table(where(read, YOUNG), "town", value="income", rules="min=3")  # noqa: E731
+    assert outcome_of(attack, tmp_path) == outcome
 
 
 @expect("refused")
@@ -514,6 +542,30 @@ def a_value_that_changed_beside_a_stable_one(folder):
         read = dc.read(folder / "p.parquet", card=card)
         made = table(where(read, YOUNG) if changed else read, "town × ill; town × hobby")
     return made
+
+
+def _with_a_lasting_hobby(folder, rows):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(COLUMNS, "hobby", 'kind = "text"\nrole = "sensitive"\ncategories = ["x", "y"]')
+        opened(folder, rows)
+    card = folder / "p.toml"
+    card.write_text(card.read_text().replace("rows_per_unit", 'stable = ["hobby"]\nrows_per_unit'))
+    return dc.read(folder / "p.parquet", card=card)
+
+
+@expect("not checked")
+def what_figures_of_another_state_say_of_a_column_that_never_changes(folder):
+    """All of 75 have hobby x, by those of them with flu; an illness changes; those of 60 are told, and all of 60 or
+    more: what is left are two of 79 with hobby y."""
+    groups = [(5, 75, "x", "flu"), (2, 79, "y", "flu")]
+    groups += [(5, age, hobby, ill) for age in (60, 30) for hobby in "xy" for ill in ILL]
+    rows = [{"age": age, "hobby": hobby, "ill": ill} for count, age, hobby, ill in groups for _ in range(count)]
+    rows = [{"id": n, **row} for n, row in enumerate(rows)]
+    table(_with_a_lasting_hobby(folder, rows).where("age = 75 OR id = 7").where("ill <> 'hiv'"), "hobby", rules="min=2")
+    rows[7]["ill"] = another(rows[7]["ill"])
+    read = _with_a_lasting_hobby(folder, rows)
+    table(read.where("age = 60"), "hobby × ill", rules="min=2")
+    return table(read.where("age >= 60"), "hobby", rules="min=2")
 
 
 @expect("not checked")

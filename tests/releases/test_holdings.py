@@ -64,6 +64,20 @@ def test_the_statement_says_nothing_of_who_holds_what(tmp_path):
     assert "Checked together with 1 earlier release of" in str(again.statement)
 
 
+@pytest.mark.parametrize("before", [False, True])
+def test_the_statement_of_what_is_released_all_the_same_says_nothing_of_who_holds_what(tmp_path, before):
+    rows = many()
+    table = opened(tmp_path, rows)
+    declare_holding(table, held(tmp_path, [one for one in rows if one["id"] != 0], "id", "ill"), "ann")
+    if before:
+        dc.tabulate(table.where("id <> 0"), "town × ill", rules="min=3")
+    with pytest.raises(Exposed, match="a table that ann holds"):
+        dc.tabulate(table, "town × ill", rules="min=3")
+    said = str(dc.tabulate(table.despite("agreed"), "town × ill", rules="min=3").statement)
+    assert "ann" not in said
+    assert ("“counts by town × ill” of" if before else "together with what a recipient knows") in said
+
+
 def test_people_are_recognised_by_what_only_one_of_them_has(tmp_path):
     rows = people(400)
     table = opened(tmp_path, rows)

@@ -142,17 +142,11 @@ def _from_workspace(source: str, table: str | None, method: str, output: Path, a
     """Charged to the table."""
     from discreet.curator.curator import Curator
     from discreet.releases.pipeline import require_places
-    from discreet.verbs.learn.learn import parse_learner
-    from discreet.verbs.learn.private.learner import PrivateLearner
+    from discreet.verbs.learn.learn import parse_private
 
     with Curator(source) as curator:
         name = named_or_only(table, curator.workspace.private)
-        chosen = parse_learner(method, curator.workspace.card(name))
-        if not isinstance(chosen, PrivateLearner):
-            raise BadInput(
-                f"{method!r} has no privacy loss, which a workspace requires.",
-                hint="Use a learner with an epsilon (discreet methods private-learners), or the table's file.",
-            )
+        chosen = parse_private(method, curator.workspace.card(name))
         require_places(output)
         with stoppable(lambda: "The charge stands; the same command again is free."), working("Learning"):
             given = curator.given(chosen, name)

@@ -85,13 +85,23 @@ class Parameter:
         return bool(self.clause or self.column) or not ({*self._kinds} & {*_NUMBERS, str} or self.words)
 
     @property
+    def names_columns(self) -> bool:
+        """Whether its value is a column, or several."""
+        return bool(self.clause or self.column)
+
+    @property
+    def names_several(self) -> bool:
+        """Whether its value may be several columns."""
+        return self.names_columns and self._listed
+
+    @property
     def placeholder(self) -> str:
         """What stands for its value where usage is explained."""
         if self.is_flag:
             return "true" if self.default is True else self.word
         if self.words:
             return " or ".join(self.words)
-        if self.clause or self.column:
+        if self.names_columns:
             return "COLUMNS" if self._listed else "COLUMN"
         if self.family is not None:
             return " or ".join(self.family.names())
@@ -119,7 +129,7 @@ class Parameter:
         """Which values it takes, in words."""
         if self.words:
             return _either(self.words)
-        if self.clause or self.column:
+        if self.names_columns:
             return "columns, with commas between them" if self._listed else "a column"
         if self.is_flag:
             return "yes or no (true or false)"

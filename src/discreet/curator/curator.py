@@ -54,6 +54,8 @@ from discreet.verbs.ask.thresholds import Thresholds, ThresholdSession
 
 ANALYST = "analyst"
 """Who asks, unless someone else is named."""
+MADE = "made for the holder: "
+"""How the keys of charges begin for what ``make_for_holder`` made."""
 _LATELY = 256
 """How many plans are kept: a question is priced before it is asked, and by some again and again."""
 _NODES = 100_000
@@ -319,6 +321,16 @@ class Curator:
         """As ``release``; also the key that it is stored under, and whether it was free."""
         asked = self._request(method, table, analyst)
         return self._pipeline.one(asked, analyst, f"release {analyst}: {key or asked.identity}")
+
+    def make_for_holder(self, method: Method[Any], table: str) -> Given:
+        """As ``given``, for the table's holder: the table is charged, and no analyst.
+
+        The same again is free. If there was a crash on the way, making it again is charged once.
+        """
+        self._require_private(table)
+        asked = request(method, self.workspace.open(table), table, self.workspace.tables[table].id)
+        asked = replace(asked, title=f"{table}, {method.name}")
+        return self._pipeline.one(asked, None, f"{MADE}{asked.identity}")
 
     def quote(
         self, method: Method[T], table: str, *, analyst: str = ANALYST, has: Callable[[str], bool] | None = None

@@ -10,8 +10,8 @@ from discreet.budget.entries import Charged
 from discreet.core.card import ExposurePolicy
 from discreet.core.loss import Pure
 from discreet.curator.audited import METHOD, register_answers
-from discreet.curator.curator import Curator
-from discreet.curator.release_index import ANSWER, SYNTHETIC, Shelf, Shelved
+from discreet.curator.curator import MADE, Curator
+from discreet.curator.release_index import ANSWER, HOLDER, LEARNT, SYNTHETIC, Shelf, Shelved
 from discreet.curator.workspace import Workspace
 from discreet.errors import NotFound
 from discreet.releases.overview import LOSS, Departure, Overview, Population, Spent, populations_in
@@ -51,7 +51,7 @@ def recipient_overview(curator: Curator, shelf: Shelf, recipient: str, seconds: 
     charged = {line.number for line in curator.ledger.lines() if _account(line.entry).partition("/")[2] == recipient}
     lines = held | {one.number for one in entries if one.release in folders or one.told.get("line") in charged}
     found = populations_in(workspace.register, _policy(workspace, seconds), lines=lines)
-    answers = [_answer(one) for one in theirs if one.kind in (ANSWER, SYNTHETIC) and one.method != METHOD]
+    answers = [_answer(one) for one in theirs if _has_loss(one)]
     known = {one.name: one for one in found if one.departures}
     return Overview(_with_answers(workspace, known, answers[::-1]), spent, recipient)
 
@@ -84,9 +84,16 @@ def _charges(curator: Curator) -> Iterator[Departure]:
             table, _, analyst = entry.account.partition("/")
             if table in curator.workspace.private:
                 title = (entry.purpose.rpartition("\n")[0] or entry.purpose).split("\n")[0]
-                by = f"asked by {analyst}" if analyst else "synthetic stand-in"
+                holder = HOLDER if entry.key.startswith(MADE) else "synthetic stand-in"
+                by = f"asked by {analyst}" if analyst else holder
                 at = line.at.isoformat(timespec="seconds")
                 yield Departure(line.number, at, title, by, table, LOSS, loss=str(entry.loss), answer=True)
+
+
+def _has_loss(one: Shelved) -> bool:
+    """Whether a release was charged, so that it is no line of the register."""
+    charged = one.kind in (ANSWER, SYNTHETIC) or (one.kind == LEARNT and one.loss is not None)
+    return charged and one.method != METHOD
 
 
 def _account(entry: object) -> str:

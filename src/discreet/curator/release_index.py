@@ -30,6 +30,8 @@ from discreet.releases.store import ALSO_CHARGED
 ANSWER = "answer"
 SYNTHETIC = "synthetic"
 """Kind of a table's synthetic stand-in in the release index."""
+LEARNT = "learnt"
+"""Kind of a model in the release index, whether with a privacy loss or with integral privacy."""
 HOLDER = "the holder"
 """Author of releases charged to a table itself; no user can have this name."""
 _ID = re.compile(r"[0-9a-f]{64}|[0-9a-z-]{8,40}")
@@ -102,6 +104,11 @@ class Shelved:
     def synthetic(cls, id: str, release: Release[Any], table: str, *, by: str) -> Self:
         """Entry of a table's synthetic stand-in, which the table's analysts may have."""
         return replace(cls.answer(id, release, (table,), by=by), kind=SYNTHETIC, shared=True)
+
+    @classmethod
+    def learnt(cls, id: str, release: Release[Any], table: str, *, by: str) -> Self:
+        """Entry of a model that was charged to a table, which is its holder's until they share it."""
+        return replace(cls.answer(id, release, (table,), by=by), kind=LEARNT)
 
 
 class Shelf:
@@ -213,8 +220,9 @@ class Shelf:
             by = receipts[0].account.partition("/")[2]
             if by:
                 yield Shelved.answer(name, release, tables, by=by)
-            else:
-                yield Shelved.synthetic(name, release, tables[0], by=HOLDER)
+            else:  # the holder's: rows are a stand-in, and anything else is a model
+                rows = (self._workspace.releases / name / "payload.parquet").is_file()
+                yield (Shelved.synthetic if rows else Shelved.learnt)(name, release, tables[0], by=HOLDER)
 
     def _require_right(self, one: Shelved) -> None:
         require_name(one.title, "A release")

@@ -103,7 +103,8 @@ def read(
             name for name in found.columns if name == card.unit or card[name].role in (Role.QUASI, Role.IDENTIFIER)
         }
         used = {column.name for one in chosen for column in one.find_all(exp.Column)}
-        found = replace(found, chosen=chosen, chosen_by=tuple(sorted(used & known)))
+        blind = [] if used <= known else [exp.Star()]  # those who were not chosen are gone: no later choice sees them
+        found = replace(found, chosen=(*chosen, *blind), chosen_by=tuple(sorted(used & known)))
     if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of
         for column in (*card.having(Role.QUASI), *card.having(Role.SENSITIVE)):
             found.engine.dictionary_codes(found.relation, [column.name])

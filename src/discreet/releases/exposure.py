@@ -397,7 +397,9 @@ class _Space:
     def _system(self, told: Sequence[Told]) -> SumSystem:
         key = tuple(map(id, told))
         if key not in self._systems:
-            self._systems[key] = SumSystem.of(self._space, told)
+            measure = told[0].measure
+            ends = self._ends(measure.rpartition(" in 10^-")[0], measure)
+            self._systems[key] = SumSystem.of(self._space, told, -np.inf if ends is None else ends[0])
         return self._systems[key]
 
     def _between(

@@ -75,8 +75,9 @@ class SumSystem:
     matrix: Any
     low: Numbers
     high: Numbers
-    floor: float
-    """The least that everyone knows an atom to have: 0, or minus infinity."""
+    floor: Numbers
+    """The least that everyone knows each atom to have: 0, or what the card says of amounts that may be negative."""
+    nonnegative: bool
     part: Numbers
     """For each atom the connected part it is in; -1 if nothing was released of it."""
     records: Numbers
@@ -88,8 +89,9 @@ class SumSystem:
     """Whether an atom has one unit only."""
 
     @classmethod
-    def of(cls, space: Space, told: Sequence[Told]) -> SumSystem:
-        """The sums of one measure, by what these releases tell of it."""
+    def of(cls, space: Space, told: Sequence[Told], least: float = -np.inf) -> SumSystem:
+        """The sums of one measure, by what these releases tell of it; ``least`` is the least that an amount can be,
+        where it may be negative."""
         people, measure = space.people, told[0].measure
         amounts = np.nan_to_num(people.amounts[measure]) * people.copies
         sums = np.bincount(people.atom, amounts, people.atoms)
@@ -122,9 +124,13 @@ class SumSystem:
                 own = contributions.setdefault(atom, {})
                 own[who] = own.get(who, 0.0) + abs(float(amounts[record]) / (people.copies[record] if single else 1))
                 by_unit.setdefault(who, {})[atom] = own[who]
-        floor = 0.0 if all(one.nonnegative for one in told) else -np.inf
+        nonnegative = all(one.nonnegative for one in told)
         records = np.bincount(people.atom, np.where(told_of, people.copies, 0), people.atoms)
-        return cls(sums, matrix, low, high, floor, part, records, contributions, by_unit, people.unit_counts == 1)
+        floor = np.zeros(people.atoms)
+        if not nonnegative:
+            floor[records > 0] = least * records[records > 0]
+        alone = people.unit_counts == 1
+        return cls(sums, matrix, low, high, floor, nonnegative, part, records, contributions, by_unit, alone)
 
     def candidates(self, share: Fraction, small: Container[int], deadline: float) -> Iterator[SumTarget]:
         """Contributors who could be estimated too closely if the sum of their atoms were known exactly.
@@ -270,7 +276,7 @@ class SumSystem:
         by_part: dict[int, list[SumTarget]] = {}
         for target in targets:
             few = len(self.contributions[target.atoms[0]])
-            if len(target.atoms) == 1 and (few == 1 or (few == 2 and self.floor == 0.0)):
+            if len(target.atoms) == 1 and (few == 1 or (few == 2 and self.nonnegative)):
                 by_part.setdefault(int(self.part[target.atoms[0]]), []).append(target)
         for part, mine in by_part.items():
             mates = np.flatnonzero(self.part == part)
@@ -300,7 +306,7 @@ class SumSystem:
         """Whether the target's atoms may have so much together, for someone with a share of their own in some, who
         knows the sums of ``exact`` atoms; ``None`` if time runs out."""
         sums = self.sums[mates]
-        floor = np.array([known.get(int(atom), self.floor) for atom in mates])
+        floor = np.array([known.get(atom, self.floor[atom]) for atom in mates.tolist()])
         rise = np.where(np.isin(mates, list(exact)), 0.0, np.inf)
         places = np.searchsorted(mates, target.atoms)
         part = self._unknowns(mates, sums - np.minimum(floor, sums), rise)

@@ -88,9 +88,29 @@ class Linking:
 
         Others tell more in another state, which nothing here was put beside.
         """
-        states = [name for name in self._states() if space != STABLE] or [space]
-        counts = {name: Counter(one.number for one in self.spaces[name].told if one.number) for name in states}
+        if space == STABLE:
+            return {one.number for one in self.spaces[STABLE].told if one.number} - self._told_in_part()
+        counts = {name: Counter(one.number for one in self.spaces[name].told if one.number) for name in self._states()}
         return {line for line, n in counts[space].items() if n == max(one[line] for one in counts.values())}
+
+    def _told_in_part(self) -> set[int]:
+        """Releases that tell more of the columns that never change than what was linked of these alone.
+
+        Of figures that are about other columns, too, that is all only if it is exact, and no others are of that state:
+        else values of those columns may go with some of these and not with others.
+        """
+        states = [[one for one in self.spaces[name].told if one.number] for name in self._states()]
+        whole: dict[int, list[Told]] = {}
+        for one in (one for told in states for one in told):
+            whole.setdefault(one.number, []).append(one)
+        lasting = [one for one in self.spaces[STABLE].told if one.number]
+        part = [one for one in lasting if not any(map(one.says_as_much, whole.get(one.number, ())))]
+        found = {one.number for one in part if not one.exact}
+        for told in states:
+            lines = {one.number for one in told}
+            here = [one.number for one in part if one.number in lines]
+            found |= set(here) if len(here) > 1 else set()
+        return found
 
     def _read(self, figures: Figures | Answered | Recorded) -> tuple[Records, Told]:
         by = next((self.spaces[name].by for name in self._states()), ())

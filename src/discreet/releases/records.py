@@ -61,6 +61,17 @@ class Told:
     nonnegative: bool = True
     share: str = ""
 
+    @property
+    def exact(self) -> bool:
+        """Whether it is known how many people there are in every place."""
+        single = (np.diff(self.starts) == 1) & (self.low == self.high)
+        return bool(np.isin(self.possible, self.places[self.starts[:-1][single]]).all())
+
+    def says_as_much(self, other: Told) -> bool:
+        """Whether another has these very figures."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in ("starts", "places", "low", "high"))
+        return self.tells == other.tells and all(np.array_equal(one, more) for one, more in pairs)
+
     def at(self, atoms: Numbers) -> Told:
         """The same figures for other atoms, of which each was (part of) one of these, or -1."""
         return replace(self, group=np.where(atoms >= 0, self.group[np.maximum(atoms, 0)], -1))

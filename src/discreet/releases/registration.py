@@ -98,7 +98,8 @@ class Weighed:
                     f"group of fewer than {group} people that a single one does not."
                 )
             if not exposure.safe:
-                problem = _problem(self.table, exposure, earlier, self.title)
+                left = [one for one in earlier if RECIPIENT not in one.told]
+                problem = _problem(self.table, exposure, left, self.title)
                 said.append(f"Released although {problem[0].lower()}{problem[1:]} Reason given: {self._reason}.")
         return tuple(dict.fromkeys(said))
 
@@ -324,6 +325,7 @@ def _problem(table: Table, exposure: Exposure, earlier: Sequence[Entry], title: 
     named = {one.number: quoted(one) for one in earlier}
     for finding in exposure.findings:
         others = [named[line] for line in finding.releases if line in named]
+        others = others or (["what a recipient knows"] if finding.releases else [])
         company = f", together with {_listed(others)}," if others else " by itself"
         group = number(finding.people, "person", "people")
         said.append(f"“{title}”{company} reveals {finding.column} of a group of {group}")

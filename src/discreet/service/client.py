@@ -28,6 +28,7 @@ from discreet.budget.filter import Budget
 from discreet.budget.verify import Verdict
 from discreet.core import loss as losses
 from discreet.core.exact import Number
+from discreet.core.families import PRIVATE_LEARNERS
 from discreet.core.loss import Loss
 from discreet.core.optional import extra
 from discreet.core.release import Release
@@ -143,7 +144,7 @@ class Remote:
     def release(
         self, method: Method[T], table: str, *, analyst: str | None = None, key: str | None = None
     ) -> Release[T]:
-        """As ``Curator.release``, for a distribution, bounds or a macro-table."""
+        """As ``Curator.release``, for a distribution, bounds, a macro-table or a learner with a privacy loss."""
         self._require_self(analyst)
         made = self._json("POST", "/v1/methods/release", {"table": table, "method": _shape(method), "key": key})
         return self._downloaded(made["id"])
@@ -385,13 +386,22 @@ def _said(number: Number | None) -> int | float | str | None:
 def _shape(method: Method[Any]) -> dict[str, Any]:
     """A method as the service takes it."""
     given: Any = method
+    if method.name in PRIVATE_LEARNERS.names():
+        learner = PRIVATE_LEARNERS.entry(method.name)
+        said = {one.name: _spelled(getattr(given, one.name)) for one in learner.parameters}
+        return {"name": "learn", "learner": learner.spell(said)}
     if method.name not in _METHODS or not is_dataclass(given):
         raise BadInput(
-            f"The service cannot run {method.name}; it runs {', '.join(_METHODS)}.",
+            f"The service cannot run {method.name}; it runs {', '.join(_METHODS)} and learners with a privacy loss.",
             hint="Run it in the workspace itself, or publish and tabulate in the console.",
         )
-    said = ((one.name, getattr(method, one.name)) for one in fields(given))
-    return {"name": method.name} | {name: str(v) if isinstance(v, Fraction | Decimal) else v for name, v in said}
+    values = ((one.name, getattr(method, one.name)) for one in fields(given))
+    return {"name": method.name} | {name: str(v) if isinstance(v, Fraction | Decimal) else v for name, v in values}
+
+
+def _spelled(value: object) -> str:
+    """The value of a parameter as it is written; empty if there is none."""
+    return "" if value is None else ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def quote_of(said: Mapping[str, Any]) -> Quote:

@@ -1,16 +1,19 @@
 """Jobs in processes of their own, which are killed, and are never silently gone."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from tests.releases.registers import listed
 
+from discreet.core.loss import Approximate
+from discreet.curator.curator import Curator
 from discreet.curator.people.state import State
 from discreet.curator.release_index import Shelf
 from discreet.curator.workspace import open_workspace
@@ -36,6 +39,16 @@ while jobs._runners[0].child is None:
     time.sleep(0.01)
 print(jobs._runners[0].child.pid, flush=True)
 time.sleep(600)
+"""
+
+
+KILLED = """
+import json, os, signal, sys
+from discreet.service.jobs.work import Task, work
+from discreet.verbs.learn.private.naive_bayes import NaiveBayes
+
+NaiveBayes.run = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+work(Task(**json.loads(sys.argv[1])), lambda share, what: None)
 """
 
 
@@ -84,6 +97,34 @@ def test_a_service_that_is_killed_takes_its_job_with_it_and_the_next_begins_it_a
     assert (shelved.by, shelved.shared, shelved.private) == ("steward", False, False)
     [written] = listed(folder / "register.db")
     assert written.release == str(folder / "published" / job.id) and written.rows == 200
+
+
+@pytest.mark.slow
+def test_a_model_whose_process_is_killed_after_the_charge_is_charged_once(jobs, folder, until):
+    job = jobs.submit(Learn("stays", "naive-bayes target=disease epsilon=0.5 on ward"), "steward")
+    jobs._places.prepare()
+    claim = jobs._queue.claim("a service that dies")
+    jobs._places.run(job.id, 1).begin()
+    dead = subprocess.run(
+        [sys.executable, "-c", KILLED, json.dumps(asdict(jobs._task(claim)))],
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert dead.returncode == -signal.SIGKILL
+    with Curator(folder) as curator:
+        assert curator.ledger.account("stays").spent == Approximate("0.5", 0), "it was charged"
+        assert list(curator.workspace.releases.iterdir()) == []
+    jobs.start()
+    until(lambda: jobs.find(job.id).over)
+    found = jobs.find(job.id)
+    assert (found.state, found.error) == ("done", "")
+    with Curator(folder) as curator:
+        assert curator.ledger.account("stays").spent == Approximate("0.5", 0), "and once"
+        assert [place.name for place in curator.workspace.releases.iterdir()] == [found.result]
+        assert curator.verify().sound
+    [shelved] = Shelf(jobs._queue._state, open_workspace(folder)).all()
+    assert (shelved.id, shelved.kind, shelved.title) == (found.result, "learnt", "stays, naive-bayes")
+    assert (shelved.by, shelved.shared, shelved.private) == ("steward", False, True)
 
 
 def test_a_job_whose_process_is_killed_twice_is_lost_and_says_so(jobs, folder, until):
@@ -232,4 +273,4 @@ def test_a_job_that_was_killed_for_memory_says_so(jobs, folder, until, monkeypat
     found = jobs.find(job.id)
     assert found.state == "lost", said
     assert found.error.startswith("The system ended its process because memory ran out, when it had ")
-    assert " megabytes." in found.error
+    assert " megabyte" in found.error

@@ -1,17 +1,23 @@
 """What jobs make, and where it lies."""
 
+import json
 import stat
+from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
+from discreet.core.loss import Approximate
 from discreet.core.release import Release
 from discreet.curator.audited import write_policy
 from discreet.curator.curator import Curator
+from discreet.curator.exposure import workspace_overview
 from discreet.errors import NoPromise, NotFound
 from discreet.service.jobs.places import Places
 from discreet.service.jobs.specs import Attack, Compare, Hide, Learn, Prove, Publish, Tabulate
 from discreet.service.jobs.work import Task, work
 from discreet.verbs.ask.query_auditing.policy import Policy, Watch
+from discreet.verbs.learn.learn import load_model
 from discreet.verbs.prove.certificate import read_certificate
 from discreet.verbs.prove.prove import recheck
 
@@ -36,6 +42,11 @@ def do(folder):
         return made, places
 
     return run
+
+
+def departures(curator):
+    """All that left of the people of a workspace."""
+    return [line for one in workspace_overview(curator).populations for line in one.departures]
 
 
 def test_publish_then_attack(do, folder):
@@ -64,6 +75,32 @@ def test_a_model_is_released_and_compared_for_the_holder(do):
     assert [one["model"] for one in result["scores"]][:2] == ["integral, k = 5", "plain"]
     assert Release.load(places.release(id)).payload["kind"] == "statistics"
     assert "plain" in places.paper(id, "learn", "holder.html").read_text()
+
+
+def test_a_model_with_a_privacy_loss_is_charged_to_the_table_once(folder):
+    places = Places(folder)
+    places.prepare()
+    spec = Learn("stays", "naive-bayes target=disease epsilon=0.5 on age, ward", "Illness")
+    made, results = [], []
+    for number, title in ((1, "Illness"), (2, "The same")):
+        run, told = places.run("20260101-stays-00000000", number), replace(spec, title=title)
+        run.begin()
+        task = Task("20260101-stays-00000000", str(folder), "learn", "stays", told.to_dict(), str(run.folder))
+        made.append(work(task, lambda share, what: None))
+        results.append(json.loads((run.folder / "papers" / "result.json").read_text()))
+    (first, second), (found, again) = made, results
+    assert (first.title, first.method, first.private) == ("Illness", "naive-bayes", True)
+    assert second.answer == first.answer == found["release"]
+    assert (found["free"], again["free"]) == (False, True)
+    assert found["model"] == again["model"] and found["loss"] == "ε = 0.5"
+    with Curator(folder) as curator:
+        spent = {one.name: one.spent for one in curator.ledger.accounts()}
+        assert spent["stays"] == Approximate("0.5", 0) and spent["stays/analyst"] == Approximate(0, 0)
+        assert curator.verify().sound
+        [charged] = [one for one in departures(curator) if one.loss]
+        assert (charged.method, charged.loss) == ("the holder", "ε = 0.5")
+    model = load_model(folder / "releases" / first.answer)
+    assert model.predict(pa.table({"age": [40], "ward": ["north"]})).to_pylist()[0] in ("cold", "flu")
 
 
 def test_a_proof_can_be_read_and_checked_again(do):

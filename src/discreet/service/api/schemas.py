@@ -14,10 +14,11 @@ from pydantic.config import JsonDict
 from discreet.budget.filter import Budget
 from discreet.core import loss as losses
 from discreet.core.catalogue import Family
+from discreet.core.families import PRIVATE_LEARNERS
 from discreet.core.loss import Loss
 from discreet.curator.people.person import DAYS, SCOPES
 from discreet.releases.method import Method
-from discreet.service.jobs.specs import LARGEST, LONGEST, MOST_TEXTS, Publish, Spec, Tabulate
+from discreet.service.jobs.specs import LARGEST, LONGEST, LONGEST_METHOD, MOST_TEXTS, Publish, Spec, Tabulate
 from discreet.service.views import Spend
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution
@@ -50,6 +51,12 @@ ScopeName: TypeAlias = Literal["ask", "read", "manage"]
 Rows: TypeAlias = Annotated[int, Field(ge=1, le=10**12, description="Expected rows per group.")]
 Tables: TypeAlias = Annotated[list[TableName], Field(min_length=1, max_length=100)]
 Columns: TypeAlias = Annotated[list[Line], Field(min_length=1, max_length=100)]
+
+
+def _one_of(*families: Family) -> str:
+    """The names that may be given; /v1/catalogue has their parameters."""
+    names = ", ".join(name for family in families for name in family.names())
+    return f"See /v1/catalogue: {names}." if names else ""
 
 
 class Given(BaseModel):
@@ -253,6 +260,21 @@ class MacroTableShape(Given):
         return MacroTable(self.by, self.epsilon, self.rho, self.levels, self.whole)
 
 
+class LearnerShape(Given):
+    """A model, by a learner with a privacy loss."""
+
+    name: Literal["learn"]
+    learner: Annotated[Text, StringConstraints(max_length=LONGEST_METHOD)] = Field(
+        description=_one_of(PRIVATE_LEARNERS), examples=["additive target=outcome epsilon=1"]
+    )
+
+    def method(self) -> Method[Any]:
+        """What it stands for."""
+        from discreet.verbs.learn.learn import parse_private
+
+        return parse_private(self.learner)
+
+
 _MADE: JsonDict = {"table": "visits", "method": {"name": "bounds", "column": "cost", "epsilon": "0.5"}}
 
 
@@ -262,7 +284,7 @@ class Making(Given):
     model_config = ConfigDict(json_schema_extra={"examples": [_MADE]})
 
     table: TableName
-    method: Annotated[DistributionShape | BoundsShape | MacroTableShape, Field(discriminator="name")]
+    method: Annotated[DistributionShape | BoundsShape | MacroTableShape | LearnerShape, Field(discriminator="name")]
     key: Key | None = None
 
 
@@ -330,12 +352,6 @@ def job_schema(spec: type[Spec]) -> type[JobGiven]:
         optional = shape | None if "None" in kind else shape
         shapes[one.name] = (optional, Field(list(default) if isinstance(default, tuple) else default, **limits))
     return create_model(f"{spec.__name__}Job", __base__=JobGiven, __doc__=spec.__doc__, **shapes)
-
-
-def _one_of(*families: Family) -> str:
-    """The names that may be given; /v1/catalogue has their parameters."""
-    names = ", ".join(name for family in families for name in family.names())
-    return f"See /v1/catalogue: {names}." if names else ""
 
 
 _LIMIT: JsonDict = {"limit": {"kind": "approximate", "epsilon": "1", "delta": "1/1000000"}}

@@ -14,12 +14,11 @@ from nicegui import ui
 
 from discreet.core.markup import markup, tag
 from discreet.curator.people.person import Role
-from discreet.curator.release_index import Shelved
+from discreet.curator.release_index import LEARNT, Shelved
 from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, recent, requested_job
 from discreet.service.console.releases import about
-from discreet.service.jobs.checks import LEARNT
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Attack
 from discreet.service.operations.surveys import COLLECTED
@@ -111,7 +110,7 @@ def why_not(one: Shelved) -> str:
             "Its secret itemsets and rules are hidden, which was checked by mining. It protects no one's privacy: "
             "treat it as the original rows."
         )
-    if one.kind == LEARNT:
+    if one.kind == LEARNT and one.loss is None:
         return (
             "This is a model, and attacks are run on rows. That many different sets of people give it was checked "
             "before it left; the Learn page shows how it compares with other models."

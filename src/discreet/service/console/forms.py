@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from nicegui import ui
 
@@ -39,8 +40,8 @@ def without_file(family: Family) -> dict[str, Entry]:
 class EntryFields:
     """A field for each parameter of an entry, filled with its example, and the text that they make.
 
-    ``testid`` names the fields, with ``{}`` for the parameter; ``columns`` are those that a parameter may name;
-    ``values`` replace those of the example.
+    ``testid`` names the fields, with ``{}`` for the parameter; ``columns`` are those that a parameter may name, to be
+    chosen from a list; ``values`` replace those of the example.
     """
 
     def __init__(
@@ -48,13 +49,16 @@ class EntryFields:
         entry: Entry,
         testid: str,
         *,
-        columns: Sequence[str] = (),
+        columns: Callable[[Parameter], Sequence[str]] = lambda one: (),
         values: Mapping[str, str | bool] | None = None,
         changed: Callable[[], None] | None = None,
     ) -> None:
-        self._entry, self._testid, self._columns, self._changed = entry, testid, list(columns), changed
+        self._entry, self._testid, self._columns, self._changed = entry, testid, columns, changed
+        self._lists: dict[str, ui.select] = {}
+        """The fields that name several columns, by parameter."""
         self._values = example_values(entry) | dict(values or {})
-        self.boxes = [self._draw(one) for one in entry.parameters if one.usage and one.placeholder != "FILE"]
+        said = sorted(entry.parameters, key=lambda one: not one.required)
+        self.boxes = [self._draw(one) for one in said if one.usage and one.placeholder != "FILE"]
 
     def written(self, *, strict: bool = True) -> str:
         """The entry as text; an error if a value is missing, unless ``strict`` is false."""
@@ -68,19 +72,23 @@ class EntryFields:
     def _draw(self, one: Parameter) -> ui.element:
         value = self._values.get(one.name, "")
         label = _LABELS.get((self._entry.name, one.word), one.word)
+        columns = self._columns(one) if one.names_columns else ()
         made: ui.checkbox | ui.select | ui.input
         if one.is_flag:
             made = ui.checkbox(label, value=value is True or one.default is True)
-        elif one.column and self._columns:
-            self._values[one.name] = value if value in self._columns else self._columns[0]
-            made = theme.select(self._columns, label, value=self._values[one.name])
+        elif columns:
+            made = self._draw_columns(one, label, columns)
         elif one.words:
             made = theme.select(list(one.words), label, value=value or one.default or None)
         else:
             made = theme.text(label, value=str(value), placeholder=one.placeholder)
 
         def change(said: object) -> None:
-            self._values[one.name] = said if isinstance(said, bool) else "" if said is None else str(said)
+            before, after = self._values.get(one.name, ""), _written(said)
+            self._values[one.name] = after
+            if columns and one.required:  # what is to be told is no column to tell it by
+                for several in self._lists.values():
+                    several.set_value([before if name == after else name for name in several.value])
             if self._changed is not None:
                 self._changed()
 
@@ -88,6 +96,25 @@ class EntryFields:
         made.props(f"data-testid={self._testid.format(one.word)}").props["hint"] = one.sentence
         made.tooltip(f"{one.sentence} {one.described.capitalize()}.")
         return made
+
+    def _draw_columns(self, one: Parameter, label: str, columns: Sequence[str]) -> ui.select:
+        """A list of columns: one or several of them."""
+        value = str(self._values.get(one.name, ""))
+        if one.names_several:
+            chosen = [name for name in value.split(", ") if name in columns]
+            self._lists[one.name] = theme.select(columns, label, value=chosen, multiple=True)
+            return self._lists[one.name]
+        if not one.required:
+            return theme.select(columns, label, value=value or None, clearable=True)
+        self._values[one.name] = value if value in columns else columns[0]
+        return theme.select(columns, label, value=self._values[one.name])
+
+
+def _written(said: object) -> str | bool:
+    """What is in a field, as it is written."""
+    if isinstance(said, list):
+        return ", ".join(map(str, said))
+    return said if isinstance(said, bool) else "" if said is None else str(said)
 
 
 class MethodForm:
@@ -99,10 +126,10 @@ class MethodForm:
         testid: str,
         *,
         text: str | None = None,
-        values: Mapping[str, str] | None = None,
-        columns: Callable[[Entry], Sequence[str]] = lambda entry: (),
+        values: Callable[[Entry], Mapping[str, str]] = lambda entry: {},
+        columns: Callable[[Entry, Parameter], Sequence[str]] = lambda entry, one: (),
     ) -> None:
-        """``columns`` are those that a parameter of an entry may name, if they are to be chosen from a list."""
+        """``columns`` are those that a parameter may name, if they are to be chosen from a list."""
         self._testid, self._start, self._columns = testid, values, columns
         self._entries = {entry.title: entry for family in families for entry in family.entries()}
         self.choice = theme.select(list(self._entries), "Method", f"{testid}-method", on_change=self._chosen)
@@ -125,8 +152,8 @@ class MethodForm:
             self._fields = EntryFields(
                 entry,
                 f"{self._testid}-{{}}",
-                columns=self._columns(entry),
-                values=self._start,
+                columns=partial(self._columns, entry),
+                values=self._start(entry),
                 changed=self._write,
             )
         self._write()
@@ -171,6 +198,9 @@ class ModelRows:
         """All models as text; an error for whatever is not filled in."""
         return tuple(row.written() for row in self._rows.values())
 
+    def _columns(self, one: Parameter) -> Sequence[str]:
+        return self._sensitive if one.column else ()
+
     def _add(self, model: str) -> None:
         number, self._count = self._count, self._count + 1
         with self._place, ui.element("div").classes("dc-rule") as room:
@@ -180,7 +210,7 @@ class ModelRows:
                 with fields:
                     testid = f"model-{{}}-{number}"
                     entry, values = self._models[name], MODEL_VALUES.get(name)
-                    self._rows[number] = EntryFields(entry, testid, columns=self._sensitive, values=values)
+                    self._rows[number] = EntryFields(entry, testid, columns=self._columns, values=values)
                 about.clear()
                 with about:
                     theme.promise(explain.MODELS.get(name, self._models[name].summary))

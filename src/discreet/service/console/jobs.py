@@ -241,7 +241,7 @@ async def choose_table(
 
 
 def release_buttons(release: str, testid: str, *, job: str = "", rows: bool = True) -> None:
-    """Buttons that open a release, download its ``rows`` and, for a ``job``, the page of the holder's copy."""
+    """Buttons that open a release, download its ``rows`` (else all of it) and, for a ``job``, the holder's page."""
 
     def csv() -> None:
         ui.download.from_url(f"/v1/releases/{release}/rows.csv")
@@ -255,8 +255,18 @@ def release_buttons(release: str, testid: str, *, job: str = "", rows: bool = Tr
     )
     if rows:
         theme.button("CSV", f"{testid}-csv", csv, icon="download", look="outline")
+    else:
+        theme.link_button(
+            "Download", f"/v1/releases/{release}/download", f"{testid}-download", plain=True, icon="download"
+        ).props("download")
     if job:
         theme.button("Holder's report", f"{testid}-holder", holder, icon="lock", look="flat")
+
+
+def report_frame(release: str) -> ui.element:
+    """The report of a release, in which nothing can run."""
+    frame = ui.element("iframe").classes("dc-frame").props('sandbox="" loading=lazy title="Report of this release"')
+    return frame.props(f'src="/v1/releases/{release}/report"')
 
 
 def job_address(job: Job) -> str:

@@ -17,11 +17,11 @@ from discreet.core.release import Release
 from discreet.core.report import badge, plain, shortened
 from discreet.core.statement import Evidence
 from discreet.curator.people.person import Person, Role
-from discreet.curator.release_index import Shelved
+from discreet.curator.release_index import LEARNT, Shelved
 from discreet.service.console import answer_view, theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
+from discreet.service.console.jobs import report_frame
 from discreet.service.console.releases import about
-from discreet.service.jobs.checks import LEARNT
 from discreet.service.operations.operations import Operations
 from discreet.service.operations.surveys import COLLECTED
 
@@ -143,5 +143,4 @@ def in_words(name: str, value: object) -> str:
 
 def _report(one: Shelved) -> None:
     with theme.card("Report", testid="release-report"):
-        frame = ui.element("iframe").classes("dc-frame").props('sandbox="" loading=lazy title="Report of this release"')
-        frame.props(f'src="/v1/releases/{one.id}/report"')
+        report_frame(one.id)

@@ -25,6 +25,7 @@ from discreet.service.console.forms import MethodForm
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, choose_table, is_synthesis, release_buttons
 from discreet.service.console.publish import EarlierRelease, earlier_releases, list_earlier_releases
+from discreet.service.console.table_budget import TableBudget, budget_of
 from discreet.service.jobs.queue import Job
 from discreet.service.jobs.specs import Publish, Synthesize
 from discreet.service.operations.operations import Operations
@@ -70,14 +71,9 @@ class _Standing:
     def table(self) -> str:
         return self.budget.table
 
-    def beyond(self, loss: Loss | None) -> bool:
-        """Whether a loss is more than what is left of the budget."""
-        return loss is not None and theme.beyond(loss, self.budget.left, self.budget.budget)
-
 
 def _standing(who: Person, desk: Operations, table: str) -> _Standing:
-    budget = next(view for view in desk.budgets.accounts(who) if view.account == table)
-    return _Standing(budget, desk.table(who, table).synthetic, earlier_releases(who, desk, table))
+    return _Standing(budget_of(who, desk, table), desk.table(who, table).synthetic, earlier_releases(who, desk, table))
 
 
 class _Form:
@@ -85,8 +81,6 @@ class _Form:
 
     def __init__(self, seat: Seat, card: Card, standing: _Standing, jobs: list[Job]) -> None:
         self._seat, self._card, self._standing = seat, card, standing
-        self._loss: Loss | None = None
-        """What the stand-in would be charged, as it is written."""
         with theme.card("Guarantee"):
             self._guarantee = ui.toggle(_GUARANTEES, value=_PRIVATE, on_change=self._show)
             self._guarantee.props('unelevated no-caps data-testid=synthesize-guarantee aria-label="Guarantee"')
@@ -109,11 +103,9 @@ class _Form:
                 theme.prose("This table has a stand-in. A new one takes its place.")
                 ui.link("Open it", f"/release/{self._standing.synthetic}")
         names = {"columns": ", ".join(declared(self._card))}
-        self._synthesis = MethodForm((PRIVATE_SYNTHESIS,), "synthesis", values=names)
+        self._synthesis = MethodForm((PRIVATE_SYNTHESIS,), "synthesis", values=lambda entry: names)
         self._synthesis.text.on_value_change(self.show_price)
-        with ui.element("div").classes("dc-labelled").props("data-testid=synthesize-budget"):
-            ui.label("Budget of the table").classes("dc-soft dc-small")
-            self._gauge = ui.element("div").classes("dc-full")
+        self._budget = TableBudget(self._standing.budget, "synthesize")
         theme.promise(explain.EPSILON, "What do epsilon and delta mean?")
 
     def _draw_plain(self) -> None:
@@ -132,22 +124,17 @@ class _Form:
 
     async def show_price(self) -> None:
         """Show what the stand-in would take of the table's budget."""
-        self._loss = None
+        loss = None
         with suppress(DiscreetError):  # what is wrong is said when the job is submitted
-            self._loss = await self._seat.call(_loss, self._synthesis.written, self._card)
-        self._gauge.clear()
-        with self._gauge:
-            theme.budget_gauge(self._standing.budget.left, self._standing.budget.budget, asked=self._loss)
+            loss = await self._seat.call(_loss, self._synthesis.written, self._card)
+        self._budget.show(loss, self._standing.budget)
         self._allow()
 
     def _allow(self) -> None:
         """Whether the job can be paid for; if not, why."""
-        beyond = self._guarantee.value == _PRIVATE and self._standing.beyond(self._loss)
-        self._start.set_enabled(not beyond)
-        left = (
-            f"The table has {theme.amount(self._standing.budget.left)} left. Spend less, or raise its limit (Budget)."
-        )
-        self._why_not.set_text(left if beyond else "")
+        why_not = self._budget.why_not if self._guarantee.value == _PRIVATE else ""
+        self._start.set_enabled(not why_not)
+        self._why_not.set_text(why_not)
 
     async def _go(self) -> None:
         await self.box.start(self._spec)

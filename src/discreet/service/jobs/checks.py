@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import share_of
-from discreet.core.families import HIDING, LEARNERS, MASKING, PEOPLE, SYNTHESIZERS, TABLE_METHODS
+from discreet.core.families import HIDING, MASKING, PEOPLE, SYNTHESIZERS, TABLE_METHODS
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.curator.release_index import SYNTHETIC, Shelf
@@ -33,13 +33,14 @@ from discreet.service.jobs.specs import (
 if TYPE_CHECKING:
     from discreet.models.model import Model
     from discreet.verbs.learn.learner import Learn as Learning
+    from discreet.verbs.learn.private.learner import PrivateLearner
     from discreet.verbs.prove.programs import LoadedProgram
     from discreet.verbs.publish.mask.masker import Masker
     from discreet.verbs.publish.people import People
     from discreet.verbs.publish.recoding import Recoder
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 
-PUBLISHED, TABULATED, HIDDEN, LEARNT = "published", "tabulated", "hidden", "learnt"
+PUBLISHED, TABULATED, HIDDEN = "published", "tabulated", "hidden"
 _MANY = 10**15
 _LONGEST_NAME = 60
 """Characters of a program's name in lists of jobs."""
@@ -67,6 +68,12 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
         card = workspace.card(spec.table)
         parse_private(spec.method, card).promise(card)
         return spec.table
+    if isinstance(spec, Learn) and is_private(spec):
+        card = workspace.card(spec.table)
+        learner_of(spec, card).promise(card)
+        if spec.despite:
+            raise BadInput("despite does not apply to a model with a privacy loss.", hint="Leave it out.")
+        return spec.table
     workspace.source(spec.table)
     card = workspace.full_card(spec.table)
     if isinstance(spec, Publish):
@@ -89,10 +96,25 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
     return spec.table
 
 
+def is_private(spec: Learn) -> bool:
+    """Whether a model is to be learnt for a privacy loss, which is charged; else with integral privacy."""
+    from discreet.verbs.learn.learn import names_private
+
+    return names_private(spec.method)
+
+
+def learner_of(spec: Learn, card: Card) -> PrivateLearner:
+    """What is to be learnt for a privacy loss."""
+    from discreet.verbs.learn.learn import parse_private
+
+    return parse_private(spec.method, card)
+
+
 def learning_of(spec: Learn, card: Card) -> Learning:
-    """What is to be learnt, and how long to look; by as many processes as leave one for those who ask."""
-    verb = "" if spec.method.split(" ")[0].lower() == "learn" else "learn "
-    found: Learning = LEARNERS.parse(f"{verb}{spec.method}", card)
+    """What is to be learnt with integral privacy, and how long to look; one process is left for those who ask."""
+    from discreet.verbs.learn.learn import parse_learner
+
+    found = cast("Learning", parse_learner(spec.method, card))
     return replace(found, processes=min(found.processes, max(1, (os.cpu_count() or 1) - 1)))
 
 

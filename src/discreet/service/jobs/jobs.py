@@ -12,27 +12,28 @@ import datetime as dt
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from discreet.core.release import load_papers
 from discreet.curator.people.state import State
-from discreet.curator.release_index import Shelf, Shelved
+from discreet.curator.release_index import LEARNT, Shelf, Shelved
 from discreet.curator.upgrading import databases
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
-from discreet.service.jobs.checks import HIDDEN, LEARNT, PUBLISHED, TABULATED, table_of
+from discreet.service.jobs.checks import HIDDEN, PUBLISHED, TABULATED, table_of
 from discreet.service.jobs.order import Estimate, JobLimits
 from discreet.service.jobs.places import Made, Places
 from discreet.service.jobs.queue import DONE, WAITING, Claim, Job, Queue
 from discreet.service.jobs.runner import PATIENCE, Runner
-from discreet.service.jobs.specs import Spec
+from discreet.service.jobs.specs import Learn, Spec
 from discreet.service.jobs.work import Task
 
 __all__ = ["Job", "Jobs"]
 _KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN, "learn": LEARNT}
-"""Jobs that make a release, with its kind in the release index."""
+"""Jobs that make a release of their own, with its kind in the release index."""
 _LONGEST_TITLE = 120
 
 
@@ -152,17 +153,25 @@ class Jobs:
             return
         self._places.put_away(job.id, claim.run)
         release = None
-        if job.kind in _KINDS:
-            release = job.id
-            self._shelf.put(self._shelved(job, made))
         if made.answer:
             release = made.answer
-            papers = load_papers(self._workspace.releases / made.answer)
-            self._shelf.put(Shelved.synthetic(made.answer, papers, job.table, by=job.by))
-            self._shelf.share(made.answer, True)  # also if it had been released to someone before
+            self._put_answer(job, made)
+        elif job.kind in _KINDS:
+            release = job.id
+            self._shelf.put(self._shelved(job, made))
         self._queue.done(claim, made.said, release)
         self._places.clear(job.id, claim.run)
         self._queue.let_go(claim)
+
+    def _put_answer(self, job: Job, made: Made) -> None:
+        """List what a curator made and keeps: a model, or a stand-in, which is shared."""
+        papers = load_papers(self._workspace.releases / made.answer)
+        if job.kind == Learn.kind:
+            found = Shelved.learnt(made.answer, papers, job.table, by=job.by)
+            self._shelf.put(replace(found, title=_title(made.title) or found.title))
+            return
+        self._shelf.put(Shelved.synthetic(made.answer, papers, job.table, by=job.by))
+        self._shelf.share(made.answer, True)  # also if it had been released to someone before
 
     def _shelved(self, job: Job, made: Made) -> Shelved:
         return Shelved(

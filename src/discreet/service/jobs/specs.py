@@ -19,6 +19,7 @@ from discreet.core.families import (
     MASKING,
     MODELS,
     PEOPLE,
+    PRIVATE_LEARNERS,
     PRIVATE_SYNTHESIS,
     QUALITIES,
     RECODERS,
@@ -167,12 +168,19 @@ class Hide(_Spec):
 
 @dataclass(frozen=True)
 class Learn(_Spec):
-    """Learn a model of a table that many different sets of people also give (integral privacy)."""
+    """Learn a model of a table: for a privacy loss, or one that many different sets of people give (integral privacy).
+
+    A loss is charged to the table, and to no analyst; the same again is free.
+    """
 
     kind: ClassVar[str] = "learn"
     summary: ClassVar[str] = "Learn a model of a table"
     table: str
-    method: str = _given(families=(LEARNERS,), example="tree target=outcome integral=20", longest=LONGEST_METHOD)
+    method: str = _given(
+        families=(PRIVATE_LEARNERS, LEARNERS),
+        example="additive target=outcome epsilon=1 delta=1e-9",
+        longest=LONGEST_METHOD,
+    )
     title: str = ""
     despite: str = _given(_DESPITE, default="")
 

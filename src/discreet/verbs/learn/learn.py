@@ -75,14 +75,33 @@ def learn(
     return learnt
 
 
-def parse_learner(text: str, card: Card, parameters: Mapping[str, Any] | None = None) -> Learn | PrivateLearner:
+def parse_learner(text: str, card: Card | None, parameters: Mapping[str, Any] | None = None) -> Learn | PrivateLearner:
     """The learner that ``text`` names: with a privacy loss, or with integral privacy."""
-    words = text.split()
-    words = words[1:] if words[:1] == ["learn"] else words
-    private = bool(words) and words[0].lower() in PRIVATE_LEARNERS.names()
-    family = PRIVATE_LEARNERS if private else LEARNERS
-    found: Learn | PrivateLearner = family.parse(" ".join(("learn", *words)), card, options=parameters)
+    family = PRIVATE_LEARNERS if names_private(text) else LEARNERS
+    found: Learn | PrivateLearner = family.parse(" ".join(("learn", *_words(text))), card, options=parameters)
     return found
+
+
+def parse_private(text: str, card: Card | None = None) -> PrivateLearner:
+    """The learner that ``text`` names; an error unless it has a privacy loss."""
+    found = parse_learner(text, card) if names_private(text) else None
+    if not isinstance(found, PrivateLearner):
+        raise BadInput(
+            f"{text!r} has no privacy loss, which a workspace requires.",
+            hint=f"Use a learner with an epsilon: {', '.join(PRIVATE_LEARNERS.names())}.",
+        )
+    return found
+
+
+def names_private(text: str) -> bool:
+    """Whether a text names a learner with a privacy loss."""
+    return "".join(_words(text)[:1]).lower() in PRIVATE_LEARNERS.names()
+
+
+def _words(text: str) -> list[str]:
+    """The words of a learner, without the verb."""
+    words = text.split()
+    return words[1:] if words[:1] and words[0].lower() == "learn" else words
 
 
 def _learn_privately(

@@ -83,6 +83,22 @@ class Tree:
         told: pa.Array[Any] = pa.array([answers[place] for place in places.tolist()])
         return told
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it predicts from."""
+        return tuple(dict.fromkeys(_columns(self.root)))
+
+    def score(self, rows: Any) -> float:
+        """Share of rows whose target it predicts; rows without the target are left out."""
+        table = as_arrow(rows)
+        truth = cells_of(table, self.target).to_pylist()
+        right = [
+            told == one for told, one in zip(self.predict(table).to_pylist(), truth, strict=True) if one is not None
+        ]
+        if not right:
+            raise BadInput(f"No row has a value of {self.target!r}.", hint="Give other rows.")
+        return float(sum(right) / len(right))
+
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "target": self.target, "tree": _node_to_dict(self.root)}
 
@@ -126,6 +142,13 @@ def _passes(branch: Branch, rows: pa.Table) -> NDArray[np.bool_]:
     found = np.zeros(len(held.there), np.bool_)
     found[held.there] = held.values < figure_of(branch.value)
     return found
+
+
+def _columns(node: Node) -> Iterator[str]:
+    if isinstance(node, Branch):
+        yield node.column
+        yield from _columns(node.yes)
+        yield from _columns(node.no)
 
 
 def _node_to_dict(node: Node) -> dict[str, Any]:

@@ -82,7 +82,7 @@ async def method_price(given: Making, caller: Asker) -> Price:
 
 @router.post("/methods/release", responses=WRITES, summary="Run a method")
 async def method_release(given: Making, caller: Asker) -> Answer:
-    """Release a distribution, bounds or a macro-table for the loss that it promises. Repeating the request is free."""
+    """Release a distribution, bounds, a macro-table or a model for the loss that it promises. Repeating it is free."""
     desk, who = caller.desk, caller.who
 
     def made() -> Answered:

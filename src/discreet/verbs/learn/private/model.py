@@ -128,6 +128,27 @@ class AdditiveModel:
         shares = odds / odds.sum(axis=1, keepdims=True)
         return pa.table({str(name): shares[:, place] for place, name in enumerate(self.classes)})
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it predicts from."""
+        return tuple(term.feature.name for term in self.terms)
+
+    def score(self, rows: Any) -> float:
+        """Share of rows whose class it predicts; of a number, the share of the variance that it explains (R²).
+
+        The rows have the target, too; those without a declared value of it are left out.
+        """
+        table = as_arrow(rows)
+        truth = self.target.figures(cells_of(table, self.target.name))
+        known = ~np.isnan(truth)
+        told, truth = self.predict(table.filter(pa.array(known))), truth[known]
+        if not len(truth):
+            raise BadInput(f"No row has a declared value of {self.target.name!r}.", hint="Give other rows.")
+        if isinstance(self.target, CategoryFeature):
+            return float((self.target.figures(pa.chunked_array([told])) == truth).mean())
+        wrong, spread = ((truth - told.to_numpy()) ** 2).sum(), ((truth - truth.mean()) ** 2).sum()
+        return float(1 - wrong / spread) if spread else float(wrong == 0)
+
     def scores(self, rows: Any) -> Figures:
         """The sums: rows × classes but the first, or rows × 1."""
         table = as_arrow(rows)
