@@ -57,6 +57,7 @@ LATEST_CALM = 0.5
 _PAUSE = 0.4
 _JOB_SECONDS = 20.0
 _SAMPLE_SECONDS = 5.0
+_END_SECONDS = 240.0
 _DISK_BYTES = 4_000_000_000
 _SPARE_BYTES = 64_000
 STEWARD = "steward counts blue kites"
@@ -134,7 +135,7 @@ class Services:
     def end(self, port: int, how: signal.Signals) -> None:
         """End one."""
         self.running[port].send_signal(how)
-        self.running[port].wait(60)
+        self.running[port].wait(_END_SECONDS)
 
     def sample(self) -> None:
         """Note what they use just now."""
