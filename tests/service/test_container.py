@@ -34,19 +34,19 @@ COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 SERVICE = COMPOSE["services"]["discreet"]
 MOUNTS = """
 set -e
-mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
-mount --rbind /dev "$1/root/dev"
-mount -t proc proc "$1/root/proc"
-mount --rbind "$2" "$1/root/usr/local"
-mount -o remount,ro,bind "$1/root/usr/local"
-mkdir -p "$1/root/data" "$1/root/run/secrets" "$1/root/$3"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/system"
+mount --rbind /dev "$1/system/dev"
+mount -t proc proc "$1/system/proc"
+mount --rbind "$2" "$1/system/usr/local"
+mount -o remount,ro,bind "$1/system/usr/local"
+mkdir -p "$1/system/data" "$1/system/run/secrets" "$1/system/$3"
 if [ -n "$3" ]; then
     for pair in data:/data secrets:/run/secrets volume:"$3"; do
-        mount --bind "$1/${pair%%:*}" "$1/root${pair#*:}"
+        mount --bind "$1/${pair%%:*}" "$1/system${pair#*:}"
     done
-    mount -o remount,ro "$1/root"
+    mount -o remount,ro "$1/system"
 fi
-root="$1/root"
+root="$1/system"
 shift 3
 exec /usr/sbin/chroot "$root" "$@"
 """
@@ -82,7 +82,7 @@ class Stage:
     def __init__(self, folder, python):
         self.folder, self.python = folder, python
         self.at = "/"
-        for name in ("upper", "work", "root", "data", "secrets", "volume"):
+        for name in ("upper", "work", "system", "data", "secrets", "volume"):
             (folder / name).mkdir(parents=True)
 
     def command(self, words, *, volume="", netns=()):
